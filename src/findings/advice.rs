@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::command::Command;
+use super::command::{Command, Edited};
 use super::remedy::Remedy;
 use crate::words::sentence;
 
@@ -15,9 +15,14 @@ pub(crate) struct Advice {
     wait: Option<String>,
     /// The action: a sentence, or the end of one if waiting is the alternative.
     act: String,
+    /// The first words on what has to follow until pods have a changed template, if it changes that.
+    pub(crate) then: Option<&'static str>,
     /// Lines to paste.
     pub(crate) commands: Vec<Command>,
 }
+
+/// The first words on what follows a change of the template if that is one of several alternatives.
+pub(crate) const IF_TEMPLATE: &str = "If the template changes,";
 
 impl Remedy {
     /// Returns advice of this kind.
@@ -26,6 +31,7 @@ impl Remedy {
             remedy: self,
             wait: None,
             act: act.into(),
+            then: (self.changes() == Some(Edited::Template)).then_some("Then"),
             commands: Vec::new(),
         }
     }
@@ -57,7 +63,11 @@ impl Advice {
     /// Adds a sentence.
     pub(crate) fn and(self, more: &str) -> Self {
         let act = format!("{} {more}", self.text());
-        self.remedy.says(act).with_all(self.commands)
+        Self {
+            wait: None,
+            act,
+            ..self
+        }
     }
 
     /// Adds a command to paste.

@@ -5,19 +5,21 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::pods::among;
 use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
-use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::engine::pods::{counted_containers, counts_as_whole, request_of};
 use crate::engine::rules::Rules;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::pod::{Container, Phase, Pod};
+use crate::snapshot::pod::{Container, Phase, Pod, Requests};
+use crate::snapshot::requests::as_pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, Snapshot};
@@ -40,6 +42,8 @@ pub(crate) struct Case<'p> {
     has_own: OnceCell<bool>,
     /// The pod whose owner was last followed, and the top: pods of one ReplicaSet come one after the other.
     last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
+    /// A pod as the API server makes it from the template of the target's pods.
+    template: OnceCell<Option<Pod>>,
     measured: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
@@ -103,6 +107,7 @@ impl<'p> Case<'p> {
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
             last_top: Cell::new(None),
+            template: OnceCell::new(),
             measured: OnceCell::new(),
             observed_pods: OnceCell::new(),
             observed_usage: OnceCell::new(),
@@ -184,9 +189,37 @@ impl<'p> Case<'p> {
         self.pass.input.own_scaled_object()?.object
     }
 
-    /// Returns the template of the target's pods, if it was read.
-    pub(crate) fn template(&self) -> Option<&'p Pod> {
-        self.workload()?.template.as_deref()
+    /// Returns a pod as the API server makes it from the template of the target's pods, if that was read.
+    pub(crate) fn template(&self) -> Option<&Pod> {
+        let made = || self.workload()?.template.as_deref().map(as_pod);
+        self.template.get_or_init(made).as_ref()
+    }
+
+    /// Gives pods the requests and limits of the target's template. What it leaves open is kept: an injector or the
+    /// defaults of the namespace have set it.
+    pub(crate) fn renew(&self, snapshot: &mut Snapshot, is_meant: impl Fn(&Pod) -> bool) {
+        let Some(template) = self.template() else {
+            return;
+        };
+        for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
+            pod.requests.clone_from(&template.requests);
+            pod.limits.clone_from(&template.limits);
+            for container in pod.containers_mut() {
+                if let Some(new) = template.container(&container.name) {
+                    overlay(&mut container.requests, &new.requests);
+                    overlay(&mut container.limits, &new.limits);
+                }
+            }
+        }
+    }
+
+    /// Returns the pass once all of the target's pods are made from its template.
+    pub(crate) fn renewed(&self) -> Pass {
+        let mut pass = self.pass.clone();
+        let own = among(&self.own_pods().collect::<Vec<_>>());
+        self.renew(&mut pass.input.snapshot, own);
+        pass.decision = engine::reconcile(&pass.input.snapshot, &pass.remembered.likely);
+        pass
     }
 
     /// Returns the template that a pod was made from: that of its ReplicaSet, or that of the target itself, as it is assumed
@@ -248,6 +281,11 @@ impl<'p> Case<'p> {
     /// Whether the request of a pod as a whole counts in a metric, instead of those of its containers.
     pub(super) fn counts_as_whole(&self, pod: &Pod, step: &MetricStep) -> bool {
         counts_as_whole(pod, step.container.as_deref(), &self.rules)
+    }
+
+    /// Returns the request of a pod that counts in a metric, in milli-units; `None` if the controller finds none.
+    pub(super) fn request_of(&self, pod: &Pod, step: &MetricStep) -> Option<i64> {
+        request_of(pod, &step.name, step.container.as_deref(), &self.rules).ok()
     }
 
     /// Returns the pods that some metric puts into a matching group.
@@ -571,6 +609,12 @@ impl<'p> Case<'p> {
             _ => Finding::explaining(Severity::Warning, facts).without(without),
         }
     }
+}
+
+/// Replaces the amounts that others state as well, and adds those that only they state.
+fn overlay(amounts: &mut Requests, others: &Requests) {
+    amounts.0.retain(|(name, _)| others.get(name).is_none());
+    amounts.0.extend_from_slice(&others.0);
 }
 
 impl Decision {

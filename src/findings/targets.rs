@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Case;
 use super::about::About;
-use super::advice::Advice;
+use super::advice::{Advice, IF_TEMPLATE};
 use super::remedy::Remedy;
 use super::wording::exact;
 use crate::apimachinery::names::shell_word;
@@ -113,11 +113,8 @@ impl Adjustment {
 
     /// Plays it for a metric of the spec, and returns it with a proposal.
     fn played(self, case: &Case<'_>, metric: usize, whose: ProposalOf) -> Option<PlayedAdjustment> {
-        let change = |snapshot: &mut Snapshot| self.apply(snapshot, metric);
-        let proposal = match whose {
-            ProposalOf::Pass => case.decide(change).proposal?,
-            ProposalOf::Metric => case.proposal_of(metric, change)?,
-        };
+        let decision = case.decide(|snapshot| self.apply(snapshot, metric));
+        let proposal = whose.of(&decision, metric)?;
         Some(PlayedAdjustment {
             adjustment: self,
             proposal,
@@ -133,12 +130,17 @@ impl Adjustment {
     }
 
     /// Returns the flags that predict it for a metric; `None` if flags cannot distinguish the metric from others of
-    /// its name.
+    /// its name, or a partition leaves pods without another request.
     pub(super) fn flags(&self, about: &About<'_>, metric: usize) -> Option<String> {
         match self {
+            Self::Request { .. } if about.leaves_pods() => None,
             Self::Request { container, request } => {
                 let resource = about.spec(metric).name();
-                Some(request_flags(container.as_deref(), resource, request))
+                let of = container
+                    .as_ref()
+                    .map_or_else(String::new, |name| format!("{name}="));
+                let request = shell_word(&format!("{of}{resource}={request}"));
+                Some(format!("--request {request}"))
             }
             Self::Target(target) => about.target_flags(metric, &exact(target)),
         }
@@ -152,6 +154,16 @@ pub(super) enum ProposalOf {
     Pass,
     /// The proposal of the metric alone.
     Metric,
+}
+
+impl ProposalOf {
+    /// Returns the proposal in a decision.
+    fn of(self, decision: &Decision, metric: usize) -> Option<i32> {
+        match self {
+            Self::Pass => decision.proposal,
+            Self::Metric => Some(decision.metric(metric)?.proposal()?.replicas),
+        }
+    }
 }
 
 /// A change that was found by playing it.
@@ -172,13 +184,6 @@ pub struct Headroom {
     pub found: Option<PlayedAdjustment>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
-}
-
-/// Returns the flags that predict another request of a container, or of the pod as a whole.
-pub(super) fn request_flags(container: Option<&str>, resource: &str, request: &Quantity) -> String {
-    let of = container.map_or_else(String::new, |name| format!("{name}="));
-    let request = shell_word(&format!("{of}{resource}={request}"));
-    format!("--request {request}")
 }
 
 /// Targets and requests are changed by at most about this factor.
@@ -269,18 +274,30 @@ pub(super) fn other_target(
 }
 
 /// Returns the change with which a pass, or one metric of it, proposes at most this many replicas at the current
-/// usage of the pods.
-pub(super) fn room(case: &Case<'_>, metric: &MetricStep, most: i32, whose: ProposalOf) -> Headroom {
+/// usage of the pods; `None` if it does so once all pods are made from the target's template.
+pub(super) fn room(
+    case: &Case<'_>,
+    metric: &MetricStep,
+    most: i32,
+    whose: ProposalOf,
+) -> Option<Headroom> {
     let is_tight = is_tight(case, metric);
     let found = if metric.target.average_utilization.is_some() {
-        request(case, metric, most, whose)
+        let renewed = case.renewed();
+        if whose
+            .of(&renewed.decision, metric.index)
+            .is_some_and(|it| it <= most)
+        {
+            return None;
+        }
+        request(case, &Case::new(&renewed, &[]), metric, most, whose)
     } else if is_tight {
         None
     } else {
         let more = most.saturating_add(1);
         other_target(case, metric, more, Direction::Down, whose)
     };
-    Headroom { found, is_tight }
+    Some(Headroom { found, is_tight })
 }
 
 /// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
@@ -295,7 +312,7 @@ pub(super) fn adjustments(
     }
     let mut adjustments = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let room = room(case, metric, most, ProposalOf::Metric);
+        let room = room(case, metric, most, ProposalOf::Metric)?;
         adjustments.push((metric.index, room.found?.adjustment));
     }
     let decision = case.decide(|snapshot| {
@@ -307,17 +324,18 @@ pub(super) fn adjustments(
     Some((adjustments, proposal))
 }
 
-/// Returns the lowest request of the container with the highest usage, with which a pass, or one metric of it,
-/// proposes at most this many replicas.
+/// Returns the lowest request of the container with the highest usage, above those of the pods and of the target's
+/// template, with which a pass, or one metric of it, proposes at most this many replicas.
 fn request(
     case: &Case<'_>,
+    renewed: &Case<'_>,
     metric: &MetricStep,
     most: i32,
     whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
     let resource = &*metric.name;
-    let is_whole = || case.pods().any(|pod| case.counts_as_whole(pod, metric));
-    if case.surroundings().invents_request(resource) || is_whole() {
+    let is_whole = |case: &Case<'_>| case.pods().any(|pod| case.counts_as_whole(pod, metric));
+    if case.surroundings().invents_request(resource) || is_whole(case) || is_whole(renewed) {
         return None;
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
@@ -330,11 +348,14 @@ fn request(
         }
     }
     let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
-    let pods = || case.counted(metric).map(|(_, pod)| pod);
-    let containers = || pods().filter_map(|pod| pod.container(name));
-    let requests = containers().filter_map(|it| it.requests.get(resource));
+    let old = case
+        .counted(metric)
+        .filter_map(|(_, pod)| pod.container(name));
+    let made = || renewed.counted(metric);
+    let new = || made().filter_map(|(_, pod)| pod.container(name));
+    let requests = old.chain(new()).filter_map(|it| it.requests.get(resource));
     let highest = requests.map(Amount::milli_value).max()?;
-    let limit = lowest_limit(containers().map(|it| &it.limits), resource);
+    let limit = lowest_limit(new().map(|it| &it.limits), resource);
     let mut allowed = higher(highest, format_of(resource), 2);
     allowed.retain(|value| limit.is_none_or(|limit| *value <= limit));
     first(&allowed, |value| {
@@ -475,7 +496,8 @@ impl Headroom {
         let (to, hint) = match found {
             // The name of the container is in the command.
             Some(Adjustment::Request { request, .. }) => {
-                (format!(" to {request}"), about.try_it("--request"))
+                let hint = flags.as_ref().map(|_| about.try_it("--request"));
+                (format!(" to {request}"), hint.unwrap_or_default())
             }
             _ => {
                 let hint = flags.as_deref().map(|flags| about.try_it(flags));
@@ -495,8 +517,9 @@ impl Headroom {
             format!("for {other} instead of {now}")
         });
         let text = sentence(&format!("{before}{fewer}, {act}, or {instead}."));
-        Remedy::LeaveRoom
-            .says(text)
-            .with_all(flags.map(|flags| about.predict(&flags)))
+        let is_target = about.target_of(metric).average_utilization.is_none() && !self.is_tight;
+        let mut advice = Remedy::LeaveRoom.says(text);
+        advice.then = (!is_target).then_some(IF_TEMPLATE);
+        advice.with_all(flags.map(|flags| about.predict(&flags)))
     }
 }

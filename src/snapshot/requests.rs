@@ -1,7 +1,7 @@
 //! The requests of a pod as a whole, as Kubernetes' helpers compute them (`component-helpers/resource`
-//! upstream). The controller and the API server both use these helpers.
+//! upstream), which the controller and the API server both use, and those that the API server gives a pod.
 
-use super::pod::Pod;
+use super::pod::{Container, Pod, resource_name};
 use crate::apimachinery::quantity::Amount;
 
 /// Whether a pod can request it as a whole (`IsSupportedPodLevelResource`).
@@ -46,4 +46,39 @@ pub(crate) fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
         Some(sum) => sum.add(amount),
         None => *sum = Some(amount.clone()),
     }
+}
+
+/// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
+/// the limit, and a pod with pod-level limits requests the sum of its containers' requests, or else those
+/// limits (`SetDefaults_Pod`, `defaultPodRequests`).
+pub(crate) fn as_pod(template: &Pod) -> Pod {
+    let mut pod = template.clone();
+    for Container {
+        requests, limits, ..
+    } in pod.containers_mut()
+    {
+        for (resource, limit) in &limits.0 {
+            if requests.get(resource).is_none() {
+                requests.0.push((resource.clone(), limit.clone()));
+            }
+        }
+    }
+    if pod.limits.0.is_empty() {
+        return pod;
+    }
+    let of_containers = ["cpu", "memory"]
+        .into_iter()
+        .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
+    let of_pod = pod
+        .limits
+        .0
+        .iter()
+        .filter(|(resource, _)| is_pod_level_resource(resource));
+    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
+    for (resource, amount) in defaults {
+        if pod.requests.get(&resource).is_none() {
+            pod.requests.0.push((resource, amount));
+        }
+    }
+    pod
 }

@@ -22,15 +22,8 @@ impl About<'_> {
     /// that a tool or an owner writes again is changed there.
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
-        let makes_requests = [
-            Remedy::SetRequest,
-            Remedy::Annotate,
-            Remedy::RaiseRequest,
-            Remedy::RaiseSmallRequest,
-        ]
-        .contains(&advice.remedy);
         // The source of the target is named after all that has to be done there.
-        if let Some(then) = self.after_template().filter(|_| makes_requests) {
+        if let Some(then) = advice.then.and_then(|first| self.after_template(first)) {
             advice = advice.and(&then);
         }
         let is_due = self.finding.severity < Severity::Info;

@@ -3,9 +3,10 @@
 use super::bound::{Bound, Suspicion, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
+use crate::findings::advice::IF_TEMPLATE;
 use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
-use crate::findings::requests::total;
+use crate::findings::requests::{mean, total};
 use crate::findings::targets::{Adjustment, adjustments};
 use crate::findings::wording::exact;
 use crate::numbers::format_of;
@@ -197,12 +198,10 @@ fn counted_by(case: &Case<'_>, step: &MetricStep) -> Option<CountedMetric> {
         Some(average) => (average, None),
         None if case.surroundings().invents_request(&step.name) => return None,
         None => {
-            let requested = total(step.ready_rows().map(|row| row.request))?;
-            let mean = requested / i64::try_from(pods).ok()?;
-            let is_same = step.ready_rows().all(|row| row.request == Some(mean));
+            let request = mean(step.ready_rows().map(|row| row.request))?;
             let percent = target.average_utilization?;
-            let per_pod = mean.checked_mul(percent.into())? / 100;
-            (per_pod, Some((mean, is_same)))
+            let per_pod = request.0.checked_mul(percent.into())? / 100;
+            (per_pod, Some(request))
         }
     };
     Some(CountedMetric {
@@ -280,6 +279,8 @@ struct Lever {
     act: String,
     /// The effect of raising it.
     effect: String,
+    /// The first words on what has to follow if the template changes.
+    then: Option<&'static str>,
     command: Command,
 }
 
@@ -307,12 +308,14 @@ impl AtMax {
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
         let (adjustments, proposal) = self.adjusted.as_ref()?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
+        let mut then = None;
         for (metric, adjustment) in adjustments {
             match adjustment {
                 Adjustment::Request { request, .. } => {
                     let resource = about.spec(*metric).name();
                     what.push(format!("the {resource} request to {request}"));
                     values.push(format!("a {resource} request of {request}"));
+                    then = Some(IF_TEMPLATE);
                 }
                 Adjustment::Target(target) => {
                     let to = exact(target);
@@ -336,6 +339,7 @@ impl AtMax {
                 hint.unwrap_or_default()
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
+            then,
             command,
         })
     }
@@ -363,7 +367,9 @@ impl AtMax {
         } else {
             (format!("{raise} as far as nodes can carry it"), Vec::new())
         };
-        if let Some(Lever { act, command, .. }) = self.lever(about) {
+        let lever = self.lever(about);
+        let then = lever.as_ref().and_then(|it| it.then);
+        if let Some(Lever { act, command, .. }) = lever {
             text += &format!(", or {act}");
             commands.push(command);
         }
@@ -375,7 +381,9 @@ impl AtMax {
                 about.field_name("behavior")
             );
         }
-        Remedy::RaiseMax.says(text).with_all(commands)
+        let mut advice = Remedy::RaiseMax.says(text).with_all(commands);
+        advice.then = then;
+        advice
     }
 }
 

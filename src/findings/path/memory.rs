@@ -55,7 +55,7 @@ pub(crate) fn alike_memory<'p>(
         now: now?,
         at: at?,
         fewer,
-        room: room(case, metric, fewer, ProposalOf::Pass),
+        room: room(case, metric, fewer, ProposalOf::Pass)?,
     })
 }
 

@@ -88,7 +88,7 @@ impl Kind for MemoryBaseline {
         }
         // At the maximum, one replica fewer is needed: otherwise the replicas would stay at the maximum.
         let wanted = if is_at_max { current - 1 } else { current };
-        let room = room(case, step, wanted, ProposalOf::Pass);
+        let room = room(case, step, wanted, ProposalOf::Pass)?;
         let without = room
             .found
             .as_ref()

@@ -82,10 +82,9 @@ impl Kind for MissingRequest {
             }
             None => about.result("Without these pods"),
         });
-        let named = self.named().filter(|it| match it.source {
-            ContainerOrigin::Template => true,
-            ContainerOrigin::Injected => self.annotations(about).is_some(),
-            _ => false,
+        let named = self.named().filter(|it| {
+            use ContainerOrigin::{Injected, Template};
+            matches!(it.source, Template | Injected) && self.command(about, it).is_some()
         });
         evidence.extend(named.filter_map(|it| self.share(about, it)));
         if self.annotations(about).is_some() && self.replaces_defaults(about) {

@@ -19,22 +19,13 @@ use crate::findings::case::Top;
 use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
-use crate::snapshot::pod::{Container, Requests};
+use crate::snapshot::pod::Requests;
 use crate::snapshot::surroundings::{Replacement, Workload};
 
-/// Returns the request that the pods of a template have for a resource: the API server uses the limit if no
-/// request is stated (`SetDefaults_Pod`).
-fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount> {
-    container
-        .requests
-        .get(resource)
-        .or_else(|| container.limits.get(resource))
-}
-
-/// Whether the pods of a template have a request for a resource in a container.
-fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
-    let own = template.container(container);
-    own.and_then(|it| request_of(it, resource))
+/// Whether a pod has a request for a resource in a container.
+fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
+    let own = pod.container(container);
+    own.and_then(|it| it.requests.get(resource))
         .is_some_and(|request| !request.is_zero())
 }
 
@@ -162,6 +153,14 @@ impl<'p> Revisions<'p> {
         }
     }
 
+    /// Returns what keeps some of the pods at an earlier template.
+    fn held(&self, case: &Case<'_>) -> Option<Held> {
+        let names: Vec<&str> = self.own.iter().map(|pod| &*pod.name).collect();
+        let is_outdated = self.updated.is_none_or(|updated| updated < names.len());
+        let held = Held::of(case.snapshot(), case.workload(), &names);
+        held.filter(|_| is_outdated)
+    }
+
     /// Whether a pod has the target's template; `None` if unknown.
     fn is_current(&self, pod: &Pod) -> Option<bool> {
         match self.current {
@@ -259,12 +258,19 @@ pub(crate) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
     amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
 }
 
+/// Returns the mean of amounts, and whether all are the same, if all are known.
+pub(crate) fn mean(amounts: impl Iterator<Item = Option<i64>> + Clone) -> Option<(i64, bool)> {
+    let number = i64::try_from(amounts.clone().count()).ok()?;
+    let mean = total(amounts.clone())?.checked_div(number)?;
+    Some((mean, { amounts }.all(|it| it == Some(mean))))
+}
+
 /// Returns an amount of a resource metric as text.
 fn milli(value: i64, resource: &str) -> String {
     amount(value, format_of(resource))
 }
 
-impl About<'_> {
+impl<'a> About<'a> {
     /// Returns a command that makes a Resource metric one of a container.
     fn use_container(&self, metric: usize, container: &str) -> Option<Command> {
         self.patch_metric(metric, &self.spec(metric).of_container(container))
@@ -308,19 +314,25 @@ impl About<'_> {
         }
     }
 
-    /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that.
-    pub(crate) fn after_template(&self) -> Option<String> {
+    /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that,
+    /// after its first words.
+    pub(crate) fn after_template(&self, first: &str) -> Option<String> {
         let mut pods = Vec::from_iter(self.finding.pods());
         if pods.is_empty() {
             pods = self.target_pods();
         }
         Some(match self.held(&pods)? {
-            Held::ByHand(why) => format!("Then delete the pods one by one: {why}."),
-            Held::Paused => format!("Then resume {}: it is paused.", self.reference()),
+            Held::ByHand(why) => format!("{first} delete the pods one by one: {why}."),
+            Held::Paused => format!("{first} resume {}: it is paused.", self.reference()),
             Held::Partition { stated, enough } => {
-                format!("Then lower partition ({stated}) to {enough} in the update strategy.")
+                format!("{first} lower partition ({stated}) to {enough} in the update strategy.")
             }
         })
+    }
+
+    /// Whether a partition keeps some pods of the target as they are when its template changes.
+    pub(crate) fn leaves_pods(&self) -> bool {
+        matches!(self.held(&self.target_pods()), Some(Held::Partition { .. }))
     }
 
     /// Returns the names of the target's pods.
@@ -380,18 +392,26 @@ impl About<'_> {
             .current
             .average_utilization
             .filter(|share| *share > 100)?;
-        let row = step.pods.iter().find(|row| row.counted.is_some())?;
-        let request = milli(row.request?, &step.name);
-        let pod = &self.snapshot().pods[row.pod as usize];
+        let pods = || {
+            let rows = step.ready_rows();
+            rows.map(|row| &*self.snapshot().pods[row.pod as usize])
+        };
         let limit = |limits: &Requests| limits.get(&step.name).map(Amount::milli_value);
-        let containers = pod.running(false).filter(|it| step.includes(&it.name));
-        let limits: Vec<Option<i64>> = containers.map(|it| limit(&it.limits)).collect();
-        let all: Option<i64> = limits.iter().copied().sum();
+        let containers = |pod: &'a Pod| pod.running(false).filter(|it| step.includes(&it.name));
+        let limit_of = |pod| containers(pod).map(|it| limit(&it.limits)).sum();
+        let per_pod = |(amount, is_same): (i64, bool)| {
+            let on_average = if is_same { "" } else { " on average" };
+            format!("{}{on_average}", milli(amount, &step.name))
+        };
+        let request = per_pod(mean(step.ready_rows().map(|row| row.request))?);
         let of = format!("{share}% is a share of the request, {request} per pod");
-        match all.map(|limit| milli(limit, &step.name)) {
+        match mean(pods().map(limit_of)).map(per_pod) {
             Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
-            None if limit(&pod.limits).is_some() => Some(format!("{of}.")),
-            None if limits.iter().any(Option::is_some) => {
+            None if pods().any(|pod| limit(&pod.limits).is_some()) => Some(format!("{of}.")),
+            None if pods()
+                .flat_map(containers)
+                .any(|it| limit(&it.limits).is_some()) =>
+            {
                 Some(format!("{of}; not every container has a limit."))
             }
             None => Some(format!("{of}; no limit is set.")),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{counted_requests, milli, rounded_request, total, utilizations};
+use super::{counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
+use crate::findings::targets::{Adjustment, lowest_limit};
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
@@ -46,10 +46,7 @@ impl Kind for RequestTooSmall {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
-                let enough = Adjustment::Request {
-                    container: facts.container.clone(),
-                    request: facts.enough.clone(),
-                };
+                let enough = facts.enough();
                 let without = case.without(|snapshot| enough.apply(snapshot, step.index));
                 let explains = case.decides(step) && without != case.answer();
                 Some(Finding::new(Severity::Warning, explains, facts).without(without))
@@ -111,14 +108,15 @@ impl Kind for RequestTooSmall {
                  least as far, unless more pods lower its usage."
             ));
         }
-        let flags = request_flags(container.as_deref(), resource, enough);
+        let flags = self.enough().flags(about, self.metric);
+        let hint = flags.as_deref().map(|flags| about.try_it(flags));
         Remedy::RaiseRequest
             .says(format!(
                 "Raise the {resource} request of {of} from {request} to about {enough}{}, unless more pods \
                  lower its usage.",
-                about.try_it(&flags)
+                hint.unwrap_or_default()
             ))
-            .with(about.predict(&flags))
+            .with_all(flags.map(|flags| about.predict(&flags)))
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
@@ -127,6 +125,14 @@ impl Kind for RequestTooSmall {
 }
 
 impl RequestTooSmall {
+    /// Returns the change of the request.
+    fn enough(&self) -> Adjustment {
+        Adjustment::Request {
+            container: self.container.clone(),
+            request: self.enough.clone(),
+        }
+    }
+
     /// Returns a target for which pods would have to request several times what they use.
     fn low_target(&self, about: &About<'_>) -> Option<i32> {
         const LOW: i32 = 30;
@@ -143,16 +149,10 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
             it.metric == step.index && finding.severity < Severity::Info
         }
         Facts::ResizeInProgress(it) => it.metric == step.index,
-        // The requests of a template that pods do not have yet may be too small as well.
-        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index && it.held.is_none(),
+        // The requests of the template may be too small as well.
+        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index && it.is_from_vpa(),
         _ => false,
     }
-}
-
-/// Returns what the target's template requests, which pods may not have yet.
-fn template_request(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
-    let own = counted_requests(case, case.template()?, step).into_iter();
-    total(own.map(|(_, it)| Some(it.get(&step.name)?.milli_value())))
 }
 
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
@@ -205,10 +205,10 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     }
     // Pods of which only some request as a whole are of different templates.
     let are_mixed = sums.len() > 1 && sums.contains_key(&None);
-    let in_template = template_request(case, step);
-    let is_new =
-        in_template.is_some_and(|it| all_used as f64 / pods as f64 / (it as f64) < SEVERAL);
-    if are_mixed || is_new {
+    let renewed = case.renewed();
+    let new = renewed.decision.metric(step.index)?.proposal()?;
+    let in_template = f64::from(new.current.average_utilization?) / 100.0;
+    if are_mixed || in_template < SEVERAL {
         return None;
     }
     let (container, (used, requested, request)) = sums
@@ -217,7 +217,8 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
-    let limits = case.counted(step).filter_map(|(_, pod)| match container {
+    let new = &Case::new(&renewed, &[]);
+    let limits = new.counted(step).filter_map(|(_, pod)| match container {
         Some(name) => Some(&pod.container(name)?.limits),
         None => Some(&pod.limits),
     });

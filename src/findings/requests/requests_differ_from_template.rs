@@ -1,13 +1,13 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Held, Revisions, compared, counted_requests, milli, request_of, total, utilizations};
+use super::{Held, Revisions, compared, milli, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
-use crate::findings::targets::set_request;
 use crate::numbers::resource_amount;
 use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::requests::as_pod;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
@@ -43,13 +43,10 @@ impl Kind for RequestsDifferFromTemplate {
     fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let template = case.template()?;
         let revisions = Revisions::of(case);
-        let names: Vec<&str> = revisions.own.iter().map(|pod| &*pod.name).collect();
-        let is_outdated = revisions
-            .updated
-            .is_none_or(|updated| updated < names.len());
         // A partition is a canary, which keeps some pods at an earlier template on purpose.
-        let held = Held::of(case.snapshot(), case.workload(), &names)
-            .filter(|held| is_outdated && !matches!(held, Held::Partition { .. }))
+        let held = revisions
+            .held(case)
+            .filter(|held| !matches!(held, Held::Partition { .. }))
             .and_then(|held| Some((held, first_differing(case, &revisions.own, true)?)));
         let (own, held, (step, percent, containers)) = match held {
             Some((held, found)) => (revisions.own, Some(held), found),
@@ -70,31 +67,20 @@ impl Kind for RequestsDifferFromTemplate {
         if !(is_from_vpa || is_everywhere || held.is_some()) {
             return None;
         }
-        let requests = counted_requests(case, template, step).into_iter();
-        let requests = requests.map(|(container, _)| {
-            let wanted = request_in(template, container, &step.name).flatten()?;
-            Some(wanted.milli_value())
+        let mut used = own.iter().filter_map(|pod| {
+            let metrics = case.metrics_of(pod)?;
+            metrics.usage(&step.name, step.container.as_deref())
         });
-        let request = total(requests).filter(|it| *it > 0);
+        // Pods that use more than the template requests need another amount.
+        let request = case
+            .request_of(template, step)
+            .filter(|request| used.all(|it| it <= *request));
         // No one states a fraction of a byte.
         let unit = if step.name == "cpu" { 1 } else { 1000 };
         let average = request
             .and_then(|it| Some(it.checked_mul(percent.into())? / 100 / unit * unit))
             .filter(|it| *it > 0);
-        let is_own = among(&own);
-        let without = case.without(|snapshot| {
-            for pod in snapshot.pods.iter_mut().filter(|pod| is_own(pod)) {
-                if let Some(wanted) = request_in(template, None, &step.name).flatten() {
-                    set_request(&mut pod.requests, &step.name, wanted);
-                }
-                for container in pod.containers_mut() {
-                    let wanted = request_in(template, Some(&container.name), &step.name);
-                    if let Some(wanted) = wanted.flatten() {
-                        set_request(&mut container.requests, &step.name, wanted);
-                    }
-                }
-            }
-        });
+        let without = case.without(|snapshot| case.renew(snapshot, among(&own)));
         let facts = RequestsDifferFromTemplate {
             metric: step.index,
             resource: step.name.clone(),
@@ -198,13 +184,13 @@ impl Kind for RequestsDifferFromTemplate {
             };
             return about.after_rollout(&pods, so, None).with_all(command);
         }
+        let Some(average) = self.average else {
+            return Remedy::UseAverageValue.says("Use an AverageValue target.");
+        };
         let other = if self.is_from_vpa() {
             format!(", or let the VerticalPodAutoscaler leave {resource} alone")
         } else {
             String::new()
-        };
-        let Some(average) = self.average else {
-            return Remedy::UseAverageValue.says(format!("Use an AverageValue target{other}."));
         };
         let average = resource_amount(resource, average).canonicalized();
         let used = about.average_value(self.metric, &average.to_string());
@@ -250,42 +236,39 @@ fn differing<'p>(
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);
-        for (container, requests) in counted_requests(case, pod, step) {
-            let Some(request) = requests.get(resource) else {
-                continue;
-            };
+        for (container, request) in requests(case, pod, template, step) {
             // An injected container has its request from the injector.
-            let Some(wanted) = request_in(template, container, resource) else {
+            let Some(wanted) = request_in(case, template, container, step) else {
                 continue;
             };
-            // The template of the pod itself may be an earlier one.
-            let made = case
-                .template_of(pod)
-                .and_then(|template| request_in(template, container, resource));
-            if made.is_some_and(|made| (made == wanted) == is_held) {
-                continue;
-            }
             let is_from_vpa =
                 || is_updated || vpas(case).any(|vpa| controls(vpa, container, resource));
             // Defaults of the namespace fill in requests that the template omits.
             if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                 continue;
             }
-            let amount = request.milli_value();
+            // The template of the pod itself may be an earlier one.
+            let made = case
+                .template_of(pod)
+                .map(as_pod)
+                .and_then(|template| request_in(case, &template, container, step));
+            if made.is_some_and(|made| (made == wanted) == is_held) {
+                continue;
+            }
             match all
                 .iter_mut()
                 .find(|it| it.container.as_deref() == container)
             {
                 Some(known) => {
-                    known.least = known.least.min(amount);
-                    known.most = known.most.max(amount);
+                    known.least = known.least.min(request);
+                    known.most = known.most.max(request);
                     known.pods += 1;
                 }
                 None => all.push(Differing {
                     container: container.map(Into::into),
-                    template: wanted.map(Amount::milli_value),
-                    least: amount,
-                    most: amount,
+                    template: wanted,
+                    least: request,
+                    most: request,
                     pods: 1,
                 }),
             }
@@ -309,17 +292,39 @@ fn controls(vpa: &VerticalPodAutoscaler, container: Option<&str>, resource: &str
     container.is_some_and(|name| vpa.controls(name, resource))
 }
 
-/// Returns the request of a container of a template, or of the pod as a whole; `None` if the template has no such
-/// container, or leaves that of the whole to the API server.
-fn request_in<'p>(
-    template: &'p Pod,
-    container: Option<&str>,
-    resource: &str,
-) -> Option<Option<&'p Amount>> {
-    match container {
-        Some(name) => Some(request_of(template.container(name)?, resource)),
-        None => template.requests.get(resource).map(Some),
+/// Returns the requests of a pod that count in a metric and can be compared with a template: by container, or the sum if
+/// either requests as a whole.
+fn requests<'a>(
+    case: &'a Case<'_>,
+    pod: &'a Pod,
+    template: &Pod,
+    step: &'a MetricStep,
+) -> Vec<(Option<&'a str>, i64)> {
+    let is_whole =
+        |pod: &Pod| case.counts_as_whole(pod, step) && pod.requests.get(&step.name).is_some();
+    if is_whole(pod) || is_whole(template) {
+        let sum = case.request_of(pod, step);
+        return sum.map(|sum| (None, sum)).into_iter().collect();
     }
+    let containers = case.counted_containers(pod, step);
+    containers
+        .filter_map(|it| Some((Some(&*it.name), it.requests.get(&step.name)?.milli_value())))
+        .collect()
+}
+
+/// Returns the request of a container of a template, or of the pod as a whole, in milli-units; `None` if the template has
+/// no such container, or no request as a whole.
+fn request_in(
+    case: &Case<'_>,
+    template: &Pod,
+    container: Option<&str>,
+    step: &MetricStep,
+) -> Option<Option<i64>> {
+    let Some(name) = container else {
+        return case.request_of(template, step).map(Some);
+    };
+    let request = template.container(name)?.requests.get(&step.name);
+    Some(request.map(Amount::milli_value))
 }
 
 /// A container, or the pod as a whole, whose request differs from the template.
@@ -339,7 +344,7 @@ pub struct Differing {
 
 impl RequestsDifferFromTemplate {
     /// Whether a VerticalPodAutoscaler sets the requests.
-    fn is_from_vpa(&self) -> bool {
+    pub(super) fn is_from_vpa(&self) -> bool {
         self.vpa.is_some() || self.updated > 0
     }
 }

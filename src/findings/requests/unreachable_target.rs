@@ -1,6 +1,7 @@
 //! The finding `unreachable-target`.
 
-use super::{milli, total};
+use super::{Revisions, milli, total};
+use crate::findings::advice::IF_TEMPLATE;
 use crate::findings::path;
 use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, full_usage, is_held_back, retarget};
@@ -108,7 +109,13 @@ impl Kind for UnreachableTarget {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        match self.by {
+        let mut advice = match self.by {
+            AtLimits::All { .. } if self.is_raised(about) => {
+                let pods = about.target_pods();
+                let so = ", so that its pods get the limits of its template";
+                let command = about.rollout_status(&pods);
+                return about.after_rollout(&pods, so, None).with_all(command);
+            }
             AtLimits::All {
                 reachable: Some(lower),
                 is_full,
@@ -140,7 +147,9 @@ impl Kind for UnreachableTarget {
                     )
                     .with_all(top)
             }
-        }
+        };
+        advice.then = matches!(self.by, AtLimits::All { .. }).then_some(IF_TEMPLATE);
+        advice
     }
 
     fn pods(&self) -> Vec<&str> {
@@ -148,6 +157,19 @@ impl Kind for UnreachableTarget {
             AtLimits::All { .. } => Vec::new(),
             AtLimits::Few { busy, .. } => names_of(busy),
         }
+    }
+}
+
+impl UnreachableTarget {
+    /// Whether the limits of the template suffice, and something keeps the pods from getting them.
+    fn is_raised(&self, about: &About<'_>) -> bool {
+        let case = Case::new(about.pass, &[]);
+        let renewed = case.renewed();
+        let new = renewed.decision.metric(self.metric);
+        Revisions::of(&case).held(&case).is_some()
+            && new
+                .filter(|it| it.proposal().is_some())
+                .is_some_and(|it| unreachable_metric(&Case::new(&renewed, &[]), it).is_none())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
-use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
+use crate::snapshot::requests::{aggregate_request, as_pod};
 use crate::snapshot::shared::{Share, Shared};
 use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
@@ -478,41 +478,6 @@ fn limits_alone<'i>(input: &'i Input, resource: &str) -> Option<&'i Requests> {
     let template = target_template(input)?;
     let is_alone = !template.limits.0.is_empty() && template.requests.get(resource).is_none();
     is_alone.then_some(&template.limits)
-}
-
-/// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
-/// the limit, and a pod with pod-level limits requests the sum of its containers' requests, or else those
-/// limits (`SetDefaults_Pod`, `defaultPodRequests`).
-pub(super) fn as_pod(template: &Pod) -> Pod {
-    let mut pod = template.clone();
-    for Container {
-        requests, limits, ..
-    } in pod.containers_mut()
-    {
-        for (resource, limit) in &limits.0 {
-            if requests.get(resource).is_none() {
-                requests.0.push((resource.clone(), limit.clone()));
-            }
-        }
-    }
-    if pod.limits.0.is_empty() {
-        return pod;
-    }
-    let of_containers = ["cpu", "memory"]
-        .into_iter()
-        .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
-    let of_pod = pod
-        .limits
-        .0
-        .iter()
-        .filter(|(resource, _)| is_pod_level_resource(resource));
-    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
-    for (resource, amount) in defaults {
-        if pod.requests.get(&resource).is_none() {
-            pod.requests.0.push((resource, amount));
-        }
-    }
-    pod
 }
 
 /// A request as it was typed: `[CONTAINER=]RESOURCE=VALUE`.

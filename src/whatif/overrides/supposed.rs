@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
 use super::pods::{PodChanges, ReplicasChange, State, be_ready, unknown_pods};
-use super::requests::as_pod;
 use super::samples::unmeasured;
 use super::typed::Assumptions;
 use crate::apimachinery::quantity::Amount;
@@ -19,6 +18,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
+use crate::snapshot::requests::as_pod;
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;

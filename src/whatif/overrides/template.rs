@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::containers::{ContainerChange, ContainerList, changes, containers, find, new_requests};
 use super::pods::known_selector;
-use super::requests::{NewRequest, as_pod, replace_first, set_requests};
+use super::requests::{NewRequest, replace_first, set_requests};
 use super::{Override, distinct};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
@@ -19,6 +19,7 @@ use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, REVISION_LABELS, ResourceName, by_revision};
+use crate::snapshot::requests::as_pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 

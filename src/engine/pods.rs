@@ -178,7 +178,10 @@ impl<'s> Selected<'s> {
             let pod = &*self.all[row.pod as usize];
             let request = match last {
                 Some((same, request)) if requests_the_same(pod, same) => request,
-                _ => request_of(pod, resource, container, rules)?,
+                _ if counts_as_whole(pod, container, rules) => {
+                    pod_level_request(pod, resource, rules)?
+                }
+                _ => container_requests(pod, resource, container, rules)?,
             };
             row.request = Some(request);
             last = Some((pod, request));
@@ -285,20 +288,6 @@ pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules)
             .0
             .iter()
             .any(|(name, _)| is_pod_level_resource(name))
-}
-
-/// Returns the request of a pod, or of its one named container, in milli-units (`calculatePodRequests`).
-pub(crate) fn request_of(
-    pod: &Pod,
-    resource: &str,
-    container: Option<&str>,
-    rules: &Rules,
-) -> Result<i64, String> {
-    if counts_as_whole(pod, container, rules) {
-        pod_level_request(pod, resource, rules)
-    } else {
-        container_requests(pod, resource, container, rules)
-    }
 }
 
 /// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): the sum that its

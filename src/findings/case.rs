@@ -11,7 +11,7 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_wr
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
-use crate::engine::pods::{counted_containers, counts_as_whole, request_of};
+use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
@@ -281,11 +281,6 @@ impl<'p> Case<'p> {
     /// Whether the request of a pod as a whole counts in a metric, instead of those of its containers.
     pub(super) fn counts_as_whole(&self, pod: &Pod, step: &MetricStep) -> bool {
         counts_as_whole(pod, step.container.as_deref(), &self.rules)
-    }
-
-    /// Returns the request of a pod that counts in a metric, in milli-units; `None` if the controller finds none.
-    pub(super) fn request_of(&self, pod: &Pod, step: &MetricStep) -> Option<i64> {
-        request_of(pod, &step.name, step.container.as_deref(), &self.rules).ok()
     }
 
     /// Returns the pods that some metric puts into a matching group.

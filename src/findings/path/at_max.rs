@@ -394,8 +394,9 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::path::testing::{at_max, memory, pods, queue_of};
+    use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
-        cpu, found, of_keda, pass, queue, state, table, with, with_spec,
+        cpu, found, of_keda, pass, queue, state, table, with, with_pod, with_spec,
     };
     use crate::findings::{find_except, views};
 
@@ -602,6 +603,13 @@ mod tests {
             );
             most(&with(&items, "PodMetrics", &used), 4)
         };
+        let more = json!({"spec": {"containers": [build::requesting("app", "140m")]}});
+        let of_set = {
+            let containers = json!([build::requesting("app", "100m")]);
+            let set = of_kind(owned(&most(&pods("90m"), 4), &containers), "StatefulSet");
+            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
+            with(&set, "StatefulSet", &strategy)
+        };
         let states = [
             // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
             ("of a utilization", most(&pods("90m"), 4)),
@@ -621,6 +629,11 @@ mod tests {
             ("above the request, without a limit", limited(Value::Null)),
             ("above the request, at the limit", limited(json!("100m"))),
             ("above the request, with one of two limits", partly),
+            (
+                "above requests that differ",
+                with_pod(&limited(Value::Null), "web-0", &more),
+            ),
+            ("of pods that have to be deleted", of_set),
         ];
         insta::assert_snapshot!(table(Code::AtMax, states), @r#"
         of a utilization: warning, explains, without it 8 -> 8
@@ -715,6 +728,27 @@ mod tests {
             $ kubectl hpa predict web -n default --max 11
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":11}}'
             $ kubectl hpa predict web -n default --request proxy=cpu=430m
+        above requests that differ: warning, explains, without it 11 -> 8
+            the metrics propose 11 (600m at 55m per pod), and maxReplicas is 4
+            - 50% of a request of 110m is 55m per pod on average, and 4 pods use 600m of cpu.
+            - cpu is at 272% of its target.
+            - 136% is a share of the request, 110m per pod on average; no limit is set.
+            - Without maxReplicas: a proposal of 11, and 8 replicas after stabilization and limits.
+            - With a cpu request of 400m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request to 400m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 11
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":11}}'
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+        of pods that have to be deleted: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 240m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more (predict --request). If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=240m
         "#);
     }
 

@@ -230,13 +230,25 @@ mod tests {
             items.extend(third);
             items
         };
-        let on_delete = |request: &str| {
+        let by_hand = |request: &str| {
             let requests = json!({"requests": {"memory": request}});
             let containers = json!([{"name": "app", "resources": requests}]);
             let items = owned(&pods(["95Mi", "96Mi"], late, 20), &containers);
             let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
             with(&of_kind(items, "StatefulSet"), "StatefulSet", &strategy)
         };
+        let of_set = |request: &str, strategy: &Value| {
+            let memory = json!({"name": "app", "resources": {"requests": {"memory": request}}});
+            let items = owned(&pods(["95Mi", "96Mi"], early, 2), &json!([memory]));
+            let set = of_kind(items, "StatefulSet");
+            with(
+                &set,
+                "StatefulSet",
+                &json!({"spec": {"updateStrategy": strategy}}),
+            )
+        };
+        let on_delete = json!({"type": "OnDelete"});
+        let partition = json!({"rollingUpdate": {"partition": 2}});
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
         let states = [
             (
@@ -244,6 +256,19 @@ mod tests {
                 pods(["95Mi", "96Mi"], late, 20),
             ),
             ("at the most replicas", pods(["95Mi", "96Mi"], early, 2)),
+            (
+                "of pods that have to be deleted",
+                of_set("100Mi", &on_delete),
+            ),
+            (
+                "of pods that have to be deleted, beside a template that requests more",
+                of_set("150Mi", &on_delete),
+            ),
+            (
+                "of pods that have to be deleted, beside a template that requests enough",
+                of_set("300Mi", &on_delete),
+            ),
+            ("below a partition", of_set("100Mi", &partition)),
             (
                 "where all pods are as old",
                 pods(["95Mi", "96Mi"], early, 20),
@@ -255,11 +280,11 @@ mod tests {
                 pods(["120Mi", "60Mi"], late, 20),
             ),
             ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
-            ("where the template requests enough", on_delete("120Mi")),
-            ("where the template requests too little", on_delete("90Mi")),
+            ("where the template requests enough", by_hand("120Mi")),
+            ("where the template requests too little", by_hand("90Mi")),
         ];
         // A share of the request is stated without the number of pods.
-        for (about, items) in [&states[0], &states[1], &states[3]] {
+        for (about, items) in [&states[0], &states[1], &states[7]] {
             let facts = only(Code::MemoryBaseline, items).map(|it| it.facts);
             let Some(Facts::MemoryBaseline(facts)) = facts else {
                 panic!("{about}")
@@ -291,6 +316,19 @@ mod tests {
             - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
             > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=240Mi
+        of pods that have to be deleted: warning, explains, without it 1 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - They were started 60m ago. All use about the same.
+            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --request app=memory=240Mi
+        of pods that have to be deleted, beside a template that requests more: as of pods that have to be deleted
+        of pods that have to be deleted, beside a template that requests enough: none
+        below a partition: warning, explains, without it 1 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - They were started 60m ago. All use about the same.
+            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request to 240Mi, or scale on load. If the template changes, lower partition (2) to 0 in the update strategy.
         where all pods are as old: none
         where a pod of three is new: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi

@@ -1051,7 +1051,6 @@ mod tests {
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
-            - 9m in istio-proxy is 9% of a request of 100m.
             - An annotation of Istio's proxy replaces all its defaults.
             > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, and with the other requests and limits of istio-proxy.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m

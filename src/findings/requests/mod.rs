@@ -68,20 +68,28 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
         .filter_map(|step| Some((step, step.target.utilization()?)))
 }
 
-/// Returns the requests of a pod that count in a metric, by container, or those of the pod as a whole if it states one.
+/// Returns the requests of a pod that count in a metric, in milli-units and by container, or that of the pod as a whole if
+/// it or another one, with which it is compared, states such.
 fn counted_requests<'a>(
     case: &'a Case<'_>,
     pod: &'a Pod,
+    other: &Pod,
     step: &'a MetricStep,
-) -> Vec<(Option<&'a str>, &'a Requests)> {
-    let whole = &pod.requests;
-    if case.counts_as_whole(pod, step) && whole.get(&step.name).is_some() {
-        return vec![(None, whole)];
-    }
+) -> Vec<(Option<&'a str>, Option<i64>)> {
+    let of = |requests: &Requests| requests.get(&step.name).map(Amount::milli_value);
+    let whole = |pod: &Pod| of(&pod.requests).filter(|_| case.counts_as_whole(pod, step));
     let containers = case.counted_containers(pod, step);
-    containers
-        .map(|it| (Some(&*it.name), &it.requests))
-        .collect()
+    let each = containers.map(|it| (Some(&*it.name), of(&it.requests)));
+    match (whole(pod), whole(other)) {
+        (None, None) => each.collect(),
+        (own, _) => vec![(None, own.or_else(|| total(each.map(|it| it.1))))],
+    }
+}
+
+/// Returns the request of a pod that counts in a metric, in milli-units, if each counted container has one.
+fn request_of(case: &Case<'_>, pod: &Pod, step: &MetricStep) -> Option<i64> {
+    let requests = counted_requests(case, pod, pod, step).into_iter();
+    total(requests.map(|it| it.1))
 }
 
 /// Whether usages are similar: the lowest is this share of the highest.
@@ -399,19 +407,18 @@ impl<'a> About<'a> {
         let limit = |limits: &Requests| limits.get(&step.name).map(Amount::milli_value);
         let containers = |pod: &'a Pod| pod.running(false).filter(|it| step.includes(&it.name));
         let limit_of = |pod| containers(pod).map(|it| limit(&it.limits)).sum();
-        let per_pod = |(amount, is_same): (i64, bool)| {
-            let on_average = if is_same { "" } else { " on average" };
-            format!("{}{on_average}", milli(amount, &step.name))
+        let words = |(amount, is_same): (i64, bool)| {
+            let mean = if is_same { "" } else { " on average" };
+            (milli(amount, &step.name), mean)
         };
-        let request = per_pod(mean(step.ready_rows().map(|row| row.request))?);
-        let of = format!("{share}% is a share of the request, {request} per pod");
-        match mean(pods().map(limit_of)).map(per_pod) {
-            Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
+        let (request, by) = words(mean(step.ready_rows().map(|row| row.request))?);
+        let of = format!("{share}% is a share of the request, {request} per pod{by}");
+        match mean(pods().map(limit_of)).map(words) {
+            Some((limit, by)) => {
+                (limit != request).then(|| format!("{of}, not of the limit, {limit}{by}."))
+            }
             None if pods().any(|pod| limit(&pod.limits).is_some()) => Some(format!("{of}.")),
-            None if pods()
-                .flat_map(containers)
-                .any(|it| limit(&it.limits).is_some()) =>
-            {
+            None if pods().any(|pod| containers(pod).any(|it| limit(&it.limits).is_some())) => {
                 Some(format!("{of}; not every container has a limit."))
             }
             None => Some(format!("{of}; no limit is set.")),

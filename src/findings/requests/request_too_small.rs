@@ -192,9 +192,9 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
         }
         let metrics = case.metrics_of(pod)?;
         pods += 1;
-        for (container, requests) in counted_requests(case, pod, step) {
+        for (container, request) in counted_requests(case, pod, pod, step) {
             let usage = metrics.usage(&step.name, container)?;
-            let request = requests.get(&step.name)?.milli_value();
+            let request = request?;
             all_used = all_used.checked_add(usage)?;
             all_requested = all_requested.checked_add(request)?;
             let (used, requested, most) = sums.entry(container).or_default();
@@ -239,6 +239,8 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{of_kind, owned, with_container};
@@ -283,8 +285,34 @@ mod tests {
         let mut followed = differing.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
         let follows = followed.next().and_then(|it| it.follows);
         assert_eq!(follows, Some(Code::RequestTooSmall));
+        let patched = |request: &str, spec: Value| {
+            let template = json!({"spec": {"template": {"spec": spec}}});
+            with(&on_delete(request), "StatefulSet", &template)
+        };
+        let limits = |cpu: &str| {
+            let limits = json!({"name": "app", "resources": {"limits": {"cpu": cpu}}});
+            json!({"containers": [limits]})
+        };
+        let mut small = json!({"containers": [build::requesting("app", "90m")]});
+        small["containers"][0]["resources"]["limits"] = json!({"cpu": "300m"});
         let states = [
             ("by far", hot.clone()),
+            (
+                "that something else sets, beside a template that is too small as well",
+                owned(&hot, &json!([build::requesting("app", "90m")])),
+            ),
+            (
+                "of pods that have to be deleted, beside a new template with a limit alone",
+                patched("400m", limits("400m")),
+            ),
+            (
+                "of pods that have to be deleted, beside a new template of pods as a whole",
+                patched("100m", json!({"resources": {"requests": {"cpu": "600m"}}})),
+            ),
+            (
+                "of pods that have to be deleted, up to a limit of the template",
+                patched("90m", small),
+            ),
             ("of pods as a whole", of_whole.clone()),
             (
                 "of pods as a whole, up to a limit",
@@ -355,6 +383,16 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
+        that something else sets, beside a template that is too small as well: as by far
+        of pods that have to be deleted, beside a new template with a limit alone: none
+        of pods that have to be deleted, beside a new template of pods as a whole: none
+        of pods that have to be deleted, up to a limit of the template: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
+            @ statefulset/web
         of pods as a whole: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - Each pod requests 100m as a whole and uses 200m.

@@ -1,6 +1,6 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Held, Revisions, compared, milli, utilizations};
+use super::{Held, Revisions, compared, counted_requests, milli, request_of, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::findings::pods::among;
@@ -72,9 +72,8 @@ impl Kind for RequestsDifferFromTemplate {
             metrics.usage(&step.name, step.container.as_deref())
         });
         // Pods that use more than the template requests need another amount.
-        let request = case
-            .request_of(template, step)
-            .filter(|request| used.all(|it| it <= *request));
+        let request =
+            request_of(case, template, step).filter(|request| used.all(|it| it <= *request));
         // No one states a fraction of a byte.
         let unit = if step.name == "cpu" { 1 } else { 1000 };
         let average = request
@@ -236,7 +235,10 @@ fn differing<'p>(
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);
-        for (container, request) in requests(case, pod, template, step) {
+        for (container, request) in counted_requests(case, pod, template, step) {
+            let Some(request) = request else {
+                continue;
+            };
             // An injected container has its request from the injector.
             let Some(wanted) = request_in(case, template, container, step) else {
                 continue;
@@ -292,26 +294,6 @@ fn controls(vpa: &VerticalPodAutoscaler, container: Option<&str>, resource: &str
     container.is_some_and(|name| vpa.controls(name, resource))
 }
 
-/// Returns the requests of a pod that count in a metric and can be compared with a template: by container, or the sum if
-/// either requests as a whole.
-fn requests<'a>(
-    case: &'a Case<'_>,
-    pod: &'a Pod,
-    template: &Pod,
-    step: &'a MetricStep,
-) -> Vec<(Option<&'a str>, i64)> {
-    let is_whole =
-        |pod: &Pod| case.counts_as_whole(pod, step) && pod.requests.get(&step.name).is_some();
-    if is_whole(pod) || is_whole(template) {
-        let sum = case.request_of(pod, step);
-        return sum.map(|sum| (None, sum)).into_iter().collect();
-    }
-    let containers = case.counted_containers(pod, step);
-    containers
-        .filter_map(|it| Some((Some(&*it.name), it.requests.get(&step.name)?.milli_value())))
-        .collect()
-}
-
 /// Returns the request of a container of a template, or of the pod as a whole, in milli-units; `None` if the template has
 /// no such container, or no request as a whole.
 fn request_in(
@@ -321,7 +303,7 @@ fn request_in(
     step: &MetricStep,
 ) -> Option<Option<i64>> {
     let Some(name) = container else {
-        return case.request_of(template, step).map(Some);
+        return request_of(case, template, step).map(Some);
     };
     let request = template.container(name)?.requests.get(&step.name);
     Some(request.map(Amount::milli_value))
@@ -489,6 +471,10 @@ mod tests {
             )
         };
         let on_delete = json!({"type": "OnDelete"});
+        let deleting = of_set(on_delete.clone(), "6e");
+        let template = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
+        let limit = json!({"name": "app", "resources": {"limits": {"cpu": "400m"}}});
+        let whole = json!({"resources": {"requests": {"cpu": "600m"}}});
         let partition = |first: i32| json!({"rollingUpdate": {"partition": first}});
         let of_replica_set = of_kind(differing.clone(), "ReplicaSet");
         let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
@@ -578,6 +564,18 @@ mod tests {
                 "while pods have to be deleted, in those of the revision",
                 of_set(on_delete, "5d"),
             ),
+            (
+                "while pods have to be deleted, but its limits",
+                with(
+                    &deleting,
+                    "StatefulSet",
+                    &template(json!({"containers": [limit]})),
+                ),
+            ),
+            (
+                "while pods have to be deleted, but those of pods as a whole",
+                with(&deleting, "StatefulSet", &template(whole)),
+            ),
             ("below a partition", of_set(partition(2), "6e")),
             (
                 "below a partition, in those of the revision",
@@ -614,8 +612,7 @@ mod tests {
             cpu is a share of requests that something else sets: 100m instead of 25m in app
             - app requests 100m in 2 of 2 pods, and 25m in the template.
             - With the template's requests: a proposal of 11, and 4 replicas after stabilization and limits.
-            > Use averageValue: 17m.
-            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"17m","type":"AverageValue"}},"type":"Resource"}}]'
+            > Use an AverageValue target.
             @ deployment/web
         but not a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
@@ -692,6 +689,20 @@ mod tests {
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ statefulset/web
+        while pods have to be deleted, but its limits: warning, explains, without it 1 -> 2
+            StatefulSet/web only replaces pods that are deleted, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 400m in app
+            - app requests 100m in 2 of 2 pods, and 400m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
+            @ statefulset/web
+        while pods have to be deleted, but those of pods as a whole: warning, explains, without it 1 -> 2
+            StatefulSet/web only replaces pods that are deleted, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 600m in each pod
+            - The pod as a whole requests 100m in 2 of 2 pods, and 600m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
             @ statefulset/web
         below a partition: none
         below a partition, in those of the revision: as while pods have to be deleted, in those of the revision

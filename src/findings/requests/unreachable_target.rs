@@ -372,7 +372,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::cpu_of;
+    use crate::findings::requests::testing::{cpu_of, of_kind, owned};
     use crate::findings::testing::{state, table, with};
 
     #[test]
@@ -401,12 +401,25 @@ mod tests {
                 &json!({ "spec": { "containers": containers } }),
             )
         };
+        let of_set = |limit: &str| {
+            let mut container = build::requesting("app", "100m");
+            container["resources"]["limits"] = json!({ "cpu": limit });
+            let items = owned(&limited(120, Some("100m"), "99m"), &json!([container]));
+            let set = of_kind(items, "StatefulSet");
+            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
+            with(&set, "StatefulSet", &strategy)
+        };
         let of_pods = json!({"spec": {"resources": {"limits": {"cpu": "100m"}}}});
         let states = [
             // 99% is 11% above 89%, and 10% above 90%.
             ("above the limits", limited(120, Some("100m"), "99m")),
             // 95% of what the limits allow is 10.5% above 86%.
             ("within the tolerance", limited(95, Some("100m"), "30m")),
+            ("of pods that have to be deleted", of_set("100m")),
+            (
+                "of pods that have to be deleted, beside a template with higher ones",
+                of_set("400m"),
+            ),
             ("below the limits", limited(90, Some("100m"), "99m")),
             ("with higher limits", limited(120, Some("200m"), "99m")),
             ("without limits", limited(120, None, "99m")),
@@ -436,6 +449,18 @@ mod tests {
             the limits let cpu reach 100% (100m), but replicas are added only above 104%
             - The tolerance above the target of 95% is 10%.
             > Lower the target to 86% or less, or raise the limits.
+        of pods that have to be deleted: warning, explains, without it 3 -> 3
+            the limits let cpu reach 100% (100m), but replicas are added only above 132%
+            - The tolerance above the target of 120% is 10%.
+            - With a target of 89%: 3 replicas.
+            > Lower the target to 89% or less (predict --target), or raise the limits. If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --target cpu=89%
+        of pods that have to be deleted, beside a template with higher ones: warning, explains, without it 3 -> 3
+            the limits let cpu reach 100% (100m), but replicas are added only above 132%
+            - The tolerance above the target of 120% is 10%.
+            - With a target of 89%: 3 replicas.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
         below the limits: none
         with higher limits: none
         without limits: none

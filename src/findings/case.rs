@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::pods::among;
 use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::metadata::OwnerReference;
@@ -216,8 +215,8 @@ impl<'p> Case<'p> {
     /// Returns the pass once all of the target's pods are made from its template.
     pub(crate) fn renewed(&self) -> Pass {
         let mut pass = self.pass.clone();
-        let own = among(&self.own_pods().collect::<Vec<_>>());
-        self.renew(&mut pass.input.snapshot, own);
+        let own: Names<&str> = self.own_pods().map(|pod| &*pod.name).collect();
+        self.renew(&mut pass.input.snapshot, |pod| own.contains(&pod.name));
         pass.decision = engine::reconcile(&pass.input.snapshot, &pass.remembered.likely);
         pass
     }

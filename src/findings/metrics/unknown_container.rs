@@ -78,8 +78,9 @@ impl UnknownContainer {
         if known.is_empty() || has_container(case, &container) {
             return None;
         }
-        let all = case.pods().chain(case.template());
-        let near = nearest(&container, all.flat_map(running_containers)).map(str::to_owned);
+        let of_template = case.template().into_iter().flat_map(running_containers);
+        let all = known.iter().map(String::as_str).chain(of_template);
+        let near = nearest(&container, all).map(str::to_owned);
         Some(Self {
             metric: step.index,
             container,

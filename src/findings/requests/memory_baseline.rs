@@ -107,20 +107,6 @@ impl Kind for MemoryBaseline {
         Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // The template may already request as much as the advice, so that pods only have to get it.
-        let found = self.room.found.as_ref()?;
-        others.first(|it| match &it.facts {
-            Facts::RequestsDifferFromTemplate(own) => {
-                let proposal = it.without.and_then(|it| it.proposal);
-                own.metric == self.metric
-                    && own.held.is_some()
-                    && proposal.is_some_and(|proposal| proposal <= found.proposal)
-            }
-            _ => false,
-        })
-    }
-
     fn summary(&self, about: &About<'_>) -> String {
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (least, most, target) = (of(self.least), of(self.most), of(self.target));
@@ -339,12 +325,13 @@ mod tests {
         where a pod is new: none
         where a later pod uses less: none
         within the tolerance: none
-        where the template requests enough: warning, explains, follows requests-differ-from-template, without it 2 -> 2
+        where the template requests enough: none
+        where the template requests too little: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
             - With a memory request of 110Mi: 2 replicas.
-            > Follow the advice of requests-differ-from-template.
-        where the template requests too little: as where a later pod uses as much
+            > For 2 instead of 3, raise the memory request to 110Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --request app=memory=110Mi
         ");
     }
 }

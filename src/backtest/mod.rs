@@ -398,6 +398,13 @@ fn roll_out(
                 )));
             }
         }
+    } else if let Replacement::AllBut { partition, .. } = how
+        && input.surroundings.running.is_some()
+    {
+        input.notes.push(Note::new(format!(
+            "all pods of {name} are below partition {partition}, so no rollout is simulated: pods that are added get \
+             the template that runs (--at)"
+        )));
     }
     input
         .notes

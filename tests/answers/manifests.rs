@@ -2531,7 +2531,7 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
     );
     type Pods = Vec<(i32, &'static str, Vec<Value>)>;
     let from_2 = json!({"spec": {"ordinals": {"start": 2}}});
-    let cases: [(&str, &str, Pods, Value, Value, i32); 13] = [
+    let cases: [(&str, &str, Pods, Value, Value, i32); 14] = [
         // 1500m of 2000m is 75 %.
         (
             "partition",
@@ -2551,6 +2551,19 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
                 &build::with(whole.clone(), &from_2),
             ),
             workload("StatefulSet", &of("250m"), &partition(3)),
+            7,
+        ),
+        // The running object has named the pods.
+        (
+            "partition of a manifest with another start",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload("StatefulSet", &of("500m"), &whole),
+            workload(
+                "StatefulSet",
+                &of("250m"),
+                &build::with(partition(3), &from_2),
+            ),
             7,
         ),
         // 1500m of 1500m is 100 %: only the third one is there of those that it leaves.

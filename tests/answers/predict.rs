@@ -925,6 +925,92 @@ fn pods_that_are_left_have_the_running_template() {
     }
 }
 
+/// A manifest also says how its pods get its template. A partition leaves those that were made before.
+#[test]
+fn advice_follows_the_strategy_of_a_manifest() {
+    let set = |strategy: Value, request: Option<&str>| {
+        let container = match request {
+            Some(cpu) => build::requesting("app", cpu),
+            None => json!({"name": "app", "image": "shop"}),
+        };
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "serviceName": "web",
+                "updateStrategy": strategy,
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}},
+        })
+    };
+    let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"});
+    let metrics = [build::resource("cpu", &build::utilization(50))];
+    let hpa = build::hpa(&json!({"scaleTargetRef": target, "maxReplicas": 9, "metrics": metrics}));
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let on_delete = json!({"type": "OnDelete"});
+    let partition = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
+    for (running, of_pods, manifest, request, want) in [
+        (
+            &on_delete,
+            Some("100m"),
+            json!({}),
+            None,
+            "in StatefulSet/web.",
+        ),
+        (
+            &on_delete,
+            None,
+            partition.clone(),
+            Some("200m"),
+            "Lower partition (1) to 0 in the update strategy.",
+        ),
+        (
+            &partition,
+            Some("100m"),
+            on_delete.clone(),
+            None,
+            "Then delete the pods one by one: the update strategy is OnDelete.",
+        ),
+    ] {
+        let mut stated = set(running.clone(), of_pods);
+        stated["status"] = json!({"replicas": 2, "updatedReplicas": 2, "updateRevision": "web-1"});
+        let mut items = vec![
+            hpa.clone(),
+            build::scale(2),
+            build::state(&json!({})),
+            stated,
+        ];
+        let own = json!({"metadata": {"labels": {"controller-revision-hash": "web-1"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
+                "controller": true}]}});
+        for name in ["web-0", "web-1"] {
+            let mut pod = build::with(build::pod(name), &own);
+            if of_pods.is_none() {
+                pod["spec"]["containers"] = json!([{"name": "app"}]);
+            }
+            items.push(pod);
+            items.push(build::pod_metrics(name, "50m"));
+        }
+        let (state, rendered) = (path("state.json"), path("rendered.json"));
+        std::fs::write(&state, build::list(items)).expect("a file");
+        let manifests = [hpa.clone(), set(manifest, request)];
+        std::fs::write(&rendered, build::list(manifests)).expect("a file");
+        let args = [
+            "predict", "web", "-f", &state, "--hpa", &rendered, "-o", "json",
+        ];
+        let Ran { stdout, stderr, .. } = run(program().args(args));
+        let answer: Value = serde_json::from_str(&stdout).expect(&stderr);
+        let findings = answer["findings"].as_array().expect("findings");
+        let mut missing = findings.iter().filter(|it| it["code"] == "missing-request");
+        let advice = missing
+            .next()
+            .map(|it| it["advice"].as_str().expect("a text"));
+        assert!(
+            advice.is_some_and(|it| it.ends_with(want)),
+            "{want} {answer}"
+        );
+    }
+}
+
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
 #[test]
 fn replicas_that_are_assumed_have_no_writer() {

@@ -569,6 +569,14 @@ fn a_container_without_metrics() {
             "has another name in the template alone",
             with(&template_alone, "HorizontalPodAutoscaler", &near),
         ),
+        (
+            "has another name in the template alone, of a paused target",
+            with(
+                &with(&template_alone, "HorizontalPodAutoscaler", &near),
+                "Deployment",
+                &json!({"spec": {"paused": true}}),
+            ),
+        ),
         ("is there", named("app")),
         ("is in the template alone", template_alone.clone()),
     ];
@@ -583,6 +591,12 @@ fn a_container_without_metrics() {
         - The containers of the pods: apps.
         - app is in the template of Deployment/web only.
         > Use the container app.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
+    has another name in the template alone, of a paused target: error, explains
+        no pod has a container ap, so nothing is scaled
+        - The containers of the pods: apps.
+        - app is in the template of Deployment/web only.
+        > Use the container app. Then resume Deployment/web: it is paused.
         $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
     is there: none
     is in the template alone: none

@@ -44,9 +44,11 @@ impl Kind for UnknownContainer {
             "The containers of the pods: {}.",
             list(&self.known)
         )];
-        let new = self.near.as_ref().filter(|it| !self.known.contains(it));
         let holder = about.template_holder();
-        evidence.extend(new.map(|it| format!("{it} is in the template of {holder} only.")));
+        evidence.extend(
+            self.awaited()
+                .map(|it| format!("{it} is in the template of {holder} only.")),
+        );
         evidence
     }
 
@@ -60,13 +62,22 @@ impl Kind for UnknownContainer {
             Some(_) => about.container_metric(self.metric, near),
             None => format!("the container {near}"),
         };
-        Remedy::UseContainer
+        let advice = Remedy::UseContainer
             .says(format!("Use {used}."))
-            .with_all(about.replace_container(self.metric, near))
+            .with_all(about.replace_container(self.metric, near));
+        match self.awaited().and_then(|_| about.after_template()) {
+            Some(then) => advice.and(&then),
+            None => advice,
+        }
     }
 }
 
 impl UnknownContainer {
+    /// Returns the container that was probably meant, if only pods made later have it.
+    fn awaited(&self) -> Option<&String> {
+        self.near.as_ref().filter(|it| !self.known.contains(it))
+    }
+
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let container = step.container.clone()?;
         let mut known: Vec<String> = Vec::new();

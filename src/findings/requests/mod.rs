@@ -174,6 +174,7 @@ impl<'p> Revisions<'p> {
         match self.current {
             _ if self.updated == Some(0) => Some(false),
             Some(current) => pod.revision().map(|own| own == current),
+            None if self.updated.is_some_and(|updated| updated < self.own.len()) => None,
             None => self.is_one.then_some(true),
         }
     }

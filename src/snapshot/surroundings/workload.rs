@@ -227,8 +227,8 @@ impl Replacement {
         }
     }
 
-    /// Returns how the pods of a target are replaced. `known` yields its known states, such as its manifest and
-    /// the running object: a field that one does not state is taken from the next.
+    /// Returns how the pods of a target are replaced. `known` yields its known states, such as its manifest and at last
+    /// the running object, which named the pods: a field that one does not state is taken from the next.
     pub fn of<'w>(
         target: &CrossVersionObjectReference,
         mut known: impl Iterator<Item = &'w Workload> + Clone,
@@ -239,7 +239,7 @@ impl Replacement {
         if known.clone().find_map(|own| own.paused) == Some(true) {
             return Self::Paused;
         }
-        let ordinals = known.clone().find_map(|own| own.ordinals);
+        let ordinals = known.clone().last().and_then(|own| own.ordinals);
         let Some(stated) = known.find_map(|own| own.strategy.as_ref()) else {
             return Self::Rolling;
         };

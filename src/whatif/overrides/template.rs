@@ -107,6 +107,10 @@ pub(super) fn apply(
     }
     if let Some(workload) = input.surroundings.workload_mut(&target) {
         workload.template.clone_from(&object.template);
+        workload.paused = object.paused.or(workload.paused);
+        if object.strategy.is_some() {
+            workload.strategy.clone_from(&object.strategy);
+        }
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())

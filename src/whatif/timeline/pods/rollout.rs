@@ -244,9 +244,7 @@ impl Strategy {
             Self::Recreate => "all pods at once (Recreate)".to_owned(),
             Self::Ordinals { partition: 0, .. } => "pod by pod from the highest ordinal".to_owned(),
             Self::Ordinals { partition, .. } => {
-                format!(
-                    "pod by pod from the highest ordinal, except for the lowest {partition} (partition)"
-                )
+                format!("pod by pod from the highest ordinal down to partition {partition}")
             }
             Self::Created => "only for pods that are created from then on".to_owned(),
         }

@@ -929,10 +929,8 @@ fn pods_that_are_left_have_the_running_template() {
 #[test]
 fn advice_follows_the_strategy_of_a_manifest() {
     let set = |strategy: Value, request: Option<&str>| {
-        let container = match request {
-            Some(cpu) => build::requesting("app", cpu),
-            None => json!({"name": "app", "image": "shop"}),
-        };
+        let requests = request.map(|cpu| json!({"requests": {"cpu": cpu}}));
+        let container = json!({"name": "app", "image": "shop", "resources": requests});
         json!({
             "apiVersion": "apps/v1", "kind": "StatefulSet",
             "metadata": {"name": "web", "namespace": "default"},

@@ -65,7 +65,7 @@ impl Kind for UnknownContainer {
         let advice = Remedy::UseContainer
             .says(format!("Use {used}."))
             .with_all(about.replace_container(self.metric, near));
-        match self.awaited().and_then(|_| about.after_template()) {
+        match self.awaited().and_then(|_| about.after_template("Then")) {
             Some(then) => advice.and(&then),
             None => advice,
         }

@@ -7,15 +7,13 @@ use super::super::Failure;
 use super::control_plane::ControllerAnswers;
 use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
-use super::surroundings::{SurroundingAnswers, Wish};
+use super::surroundings::SurroundingAnswers;
 use super::{Awaited, More, ReadingTime, needs_discovery};
 use crate::cluster::observed::Observed;
 use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::Note;
-use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// Receives the answers as they arrive, each with its place in the list.
@@ -46,28 +44,16 @@ impl AboutAll {
         })
     }
 
-    /// Returns notes about what has not arrived for an HPA with these wishes; `answers` are its namespace's own.
-    pub(super) fn unlearnt(
-        &self,
-        hpa: &Hpa,
-        wishes: &[Wish],
-        answers: &SurroundingAnswers,
-    ) -> Vec<Note> {
-        let vpas = Wish::vertical_pod_autoscalers(Some(&hpa.namespace));
-        let is_resized = wishes.contains(&vpas);
-        let mut notes = Vec::new();
-        if is_resized {
-            notes = self.surroundings.unlearnt();
-        }
-        notes.extend(answers.unlearnt_of(wishes));
-        if is_resized && self.refuses_vpas.get() && !answers.has_asked(&vpas) {
-            // Their refusal for all namespaces came too late.
-            notes.push(Note::not_known(
-                UnknownFact::VerticalPodAutoscalers,
-                &UnknownFactCause::Late,
-            ));
-        }
-        notes
+    /// Returns the VerticalPodAutoscalers of an HPA's target.
+    pub(super) fn vpas(&self, hpa: &Hpa) -> Vec<VerticalPodAutoscaler> {
+        let target = &hpa.spec.scale_target_ref;
+        let vpas = self.vpas.borrow();
+        let here = vpas.get(&hpa.namespace).into_iter().flatten();
+        let own = here.filter(|vpa| {
+            let reference = &vpa.spec.target_ref;
+            target.is_kind(&reference.kind) && reference.name == target.name
+        });
+        own.cloned().collect()
     }
 
     /// Waits for one of them, unless an earlier wait was in vain.

@@ -82,7 +82,7 @@ pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
         .needed(name, &[], &Awaited::default(), unbounded_channel().0)
         .await
         .ok()
-        .map(|needed| needed.pods)
+        .map(|(needed, _)| needed.pods)
 }
 
 /// Explains why the session's namespace has no HPA for a target of this name, if KEDA has removed it.
@@ -91,10 +91,7 @@ pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
     let answers = SurroundingAnswers::default();
     let wish = Wish::scaled_objects(asked.namespace);
     // The error omits what has not arrived by then.
-    let _ = timeout(GRACE, asked.surrounding(wish, &answers)).await;
-    paused(
-        answers.of(asked.namespace).scaled_objects.iter(),
-        target,
-        session.command_flags(),
-    )
+    let _ = timeout(GRACE, asked.surrounding(wish.clone(), &answers)).await;
+    let scaled_objects = answers.take(&wish).scaled_objects;
+    paused(scaled_objects.iter(), target, session.command_flags())
 }

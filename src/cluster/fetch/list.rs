@@ -47,9 +47,9 @@ pub async fn fetch_all(
     // Each namespace repeats a request once it is refused for all namespaces.
     let vpas = async {
         let wish = Wish::vertical_pod_autoscalers(namespace);
-        let read = asked.surrounding(wish, &about.surroundings).await;
+        let read = asked.surrounding(wish.clone(), &about.surroundings).await;
         about.refuses_vpas.set(!read && namespace.is_none());
-        let vpas = about.surroundings.take_vpas();
+        let vpas = about.surroundings.take(&wish).vertical_pod_autoscalers;
         *about.vpas.borrow_mut() = by_namespace(vpas, |it| it.metadata.namespace.as_deref());
     }
     .boxed_local()

@@ -1,9 +1,9 @@
 //! The objects that the HPAs of one namespace need, listed for all of them at once: their targets, and the
-//! pods, the usage and the ReplicaSets behind their selectors. A list is not read if it would have more
-//! pages than it answers questions, or if it is refused and its questions need another right: these are
-//! asked one by one. So are the questions of a list that fails, because the controller never requests it:
-//! only a failure that does not depend on the request applies to all. Any other question of two HPAs is
-//! asked once.
+//! pods, the usage and the ReplicaSets behind their selectors. What a list says of an HPA is the answer to
+//! its own wish. A list is not read if it would have more pages than it answers questions, or if it is
+//! refused and its questions need another right: these are asked one by one. So are the questions of a list
+//! that fails, because the controller never requests it: only a failure that does not depend on the request
+//! applies to all. Any other question of two HPAs is asked once.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,9 +15,8 @@ use super::super::Failure;
 use super::discovery::Resource;
 use super::pages::{PageReader, selected_pods};
 use super::right::missing;
-use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, replica_sets_path, resource};
+use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, replica_sets_path, resource};
 use super::{Awaited, Fetch};
-use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
 use crate::saved::file;
@@ -28,12 +27,10 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Surroundings, VerticalPodAutoscaler, Workload};
+use crate::snapshot::surroundings::Workload;
 
 /// Objects by the selectors that match them.
 type BySelector<T> = HashMap<String, Vec<T>>;
-
-const REPLICA_SET: &str = "ReplicaSet";
 
 /// The objects that were listed for the HPAs of a namespace. Others are requested HPA by HPA.
 #[derive(Default)]
@@ -42,13 +39,12 @@ pub(super) struct Lists {
     targets: OnceCell<HashMap<String, BTreeMap<String, Workload>>>,
     pods: OnceCell<Result<BySelector<Shared<Pod>>, Failure>>,
     pod_metrics: OnceCell<Result<BySelector<Shared<PodMetrics>>, Failure>>,
-    replica_sets: OnceCell<BySelector<Workload>>,
     /// The number of pages of targets and ReplicaSets that were read.
     pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
     answers: RefCell<HashMap<String, Rc<Awaited<Response>>>>,
-    /// The rights that lists of targets lacked, by resource.
-    refused: RefCell<BTreeMap<String, MissingRight>>,
+    /// The rights that lists of targets lacked.
+    refused: RefCell<Vec<MissingRight>>,
 }
 
 impl Lists {
@@ -56,12 +52,6 @@ impl Lists {
     pub(super) fn targets(&self, hpa: &Hpa) -> Option<&BTreeMap<String, Workload>> {
         let resource = resource(&hpa.spec.scale_target_ref)?;
         self.targets.get()?.get(&resource.group_resource())
-    }
-
-    /// Whether listing the kind of an HPA's target is refused.
-    fn refuses(&self, hpa: &Hpa) -> bool {
-        resource(&hpa.spec.scale_target_ref)
-            .is_some_and(|it| self.refused.borrow().contains_key(&it.group_resource()))
     }
 
     /// Returns the pods that a selector matches, if they were listed.
@@ -75,11 +65,6 @@ impl Lists {
         selector: &str,
     ) -> Option<Result<Vec<Shared<PodMetrics>>, Failure>> {
         found(&self.pod_metrics, selector)
-    }
-
-    /// Returns the ReplicaSets that a selector matches, if they were listed.
-    pub(super) fn replica_sets(&self, selector: &str) -> Option<&[Workload]> {
-        self.replica_sets.get()?.get(selector).map(Vec::as_slice)
     }
 
     /// Returns the number of pages of targets and ReplicaSets that were read so far.
@@ -97,90 +82,9 @@ impl Lists {
         )
     }
 
-    /// Returns the objects around one of the HPAs, as if it had been the only one. `asked` has the objects that
-    /// were not listed, and `vpas` are the namespace's of those that were requested for all namespaces; `apis` are
-    /// the names of the APIServices that it would have requested.
-    pub(super) fn around(
-        &self,
-        hpa: &Hpa,
-        scale: Option<&Scale>,
-        asked: &Objects,
-        vpas: &[VerticalPodAutoscaler],
-        apis: impl Iterator<Item = String>,
-    ) -> Surroundings {
-        let target = &hpa.spec.scale_target_ref;
-        let here = |metadata: &Metadata| metadata.namespace.as_deref() == Some(&*hpa.namespace);
-        let listed = self.targets(hpa);
-        let own = |it: &&Workload| it.is_kind_of(target);
-        let mut workloads: Vec<Workload> = Vec::new();
-        match (scale, listed) {
-            // Only names are needed to suggest another target.
-            (None, listed) => {
-                workloads.extend(
-                    listed
-                        .into_iter()
-                        .flat_map(BTreeMap::values)
-                        .take(MANY)
-                        .cloned(),
-                );
-                // Objects that are targets of other HPAs say nothing about the rest.
-                let own = asked
-                    .workloads
-                    .iter()
-                    .filter(own)
-                    .filter(|_| !self.refuses(hpa));
-                workloads.extend(own.cloned());
-                for workload in &mut workloads {
-                    workload.template = None;
-                }
-            }
-            (Some(scale), listed) => {
-                let is_it = |it: &&Workload| own(it) && it.metadata.name == target.name;
-                workloads.extend(listed.and_then(|listed| listed.get(&target.name)).cloned());
-                workloads.extend(asked.workloads.iter().filter(is_it).cloned());
-                if has_replica_sets(target) {
-                    let behind = self.replica_sets(scale.selector.as_str());
-                    workloads.extend(behind.into_iter().flatten().cloned());
-                    let is_behind = |it: &&Workload| {
-                        it.kind == REPLICA_SET && scale.selector.matches(&it.metadata.labels)
-                    };
-                    workloads.extend(asked.workloads.iter().filter(is_behind).cloned());
-                }
-            }
-        }
-        let owner = hpa.scaled_object();
-        let scaled_objects = asked.scaled_objects.iter().filter(|it| {
-            owner.is_some_and(|owner| owner.name == it.metadata.name) && here(&it.metadata)
-        });
-        let vpas = vpas
-            .iter()
-            .chain(&asked.vertical_pod_autoscalers)
-            .filter(|it| {
-                let reference = &it.spec.target_ref;
-                owner.is_none()
-                    && scale.is_some()
-                    && target.is_kind(&reference.kind)
-                    && reference.name == target.name
-                    && here(&it.metadata)
-            });
-        let services = apis.filter_map(|name| {
-            asked
-                .api_services
-                .iter()
-                .find(|it| scale.is_some() && it.metadata.name == name)
-        });
-        Surroundings {
-            workloads: workloads.into(),
-            scaled_objects: scaled_objects.cloned().collect::<Vec<_>>().into(),
-            vertical_pod_autoscalers: vpas.cloned().collect::<Vec<_>>().into(),
-            api_services: services.cloned().collect::<Vec<_>>().into(),
-            ..Surroundings::default()
-        }
-    }
-
     /// Returns the rights that lists lacked, so that more requests were made than necessary.
     pub(super) fn refused(&self) -> Vec<MissingRight> {
-        self.refused.take().into_values().collect()
+        self.refused.take()
     }
 }
 
@@ -290,24 +194,42 @@ impl Fetch<'_> {
                     targets.insert(key, listed.into_iter().map(named).collect());
                 }
                 Ok(None) => {}
-                Err(failure) => {
-                    let right = missing(&failure).map(|right| (key, right));
-                    lists.refused.borrow_mut().extend(right);
-                }
+                Err(failure) => lists.refused.borrow_mut().extend(missing(&failure)),
             }
         }
         let _ = lists.targets.set(targets);
     }
 
-    /// Lists the ReplicaSets behind the pods of HPAs. Returns whether they have to be requested one by one.
-    pub(super) async fn list_replica_sets<'a>(
+    /// Fetches the ReplicaSets behind the pods of HPAs, together if possible.
+    pub(super) async fn replica_sets<'a>(
         &self,
         scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)>,
-        lists: &Lists,
-    ) -> bool {
-        let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
-        let asked = AskedSelectors::of(scaled.filter(has).map(|(_, scale)| scale));
-        let Some(asked) = asked else { return true };
+        answers: &SurroundingAnswers,
+    ) {
+        let wished: Vec<(Wish, &Scale)> = scaled
+            .filter_map(|(hpa, scale)| {
+                Some((Wish::replica_sets(hpa, scale.selector.as_str())?, scale))
+            })
+            .collect();
+        let list = self.list_replica_sets(wished.iter().map(|(_, scale)| *scale));
+        let listed = answers.awaiting(wished.iter().map(|(wish, _)| wish), list);
+        let Some(mut listed) = listed.await else {
+            let wishes = wished.into_iter().map(|(wish, _)| wish);
+            return self.surround(wishes, answers).await;
+        };
+        for (wish, scale) in wished {
+            if let Some(sets) = listed.remove(scale.selector.as_str()) {
+                answers.answer(&wish, sets);
+            }
+        }
+    }
+
+    /// Lists the ReplicaSets behind scales; `None` if they have to be requested one by one.
+    async fn list_replica_sets(
+        &self,
+        scales: impl Iterator<Item = &Scale>,
+    ) -> Option<BySelector<Workload>> {
+        let asked = AskedSelectors::of(scales)?;
         let path = replica_sets_path(self.namespace, asked.common());
         let selects = {
             let asked = Arc::clone(&asked);
@@ -317,12 +239,9 @@ impl Fetch<'_> {
             .workloads(&path, "ReplicaSetList", asked.most(), selects)
             .await
         {
-            Ok(None) => true,
-            Ok(Some(listed)) => {
-                let sorted = asked.sort(listed, |it| &it.metadata.labels);
-                lists.replica_sets.set(sorted).is_err()
-            }
-            Err(failure) => !self.leave_out(OF_REPLICA_SETS, &failure),
+            Ok(listed) => Some(asked.sort(listed?, |it| &it.metadata.labels)),
+            Err(failure) if self.leave_out(OF_REPLICA_SETS, &failure) => Some(HashMap::new()),
+            Err(_) => None,
         }
     }
 

@@ -38,7 +38,7 @@ use self::metrics::{NoAnswer, custom_version};
 use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
 use self::scale::FetchedScale;
-use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
+use self::surroundings::{SurroundingAnswers, Wish, Wishes};
 use super::{Failure, Method, Response, Session};
 use crate::apimachinery::names::segment;
 use crate::apimachinery::{json, names};
@@ -48,6 +48,7 @@ use crate::apiserver::default::AdmissionRules;
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::numbers::duration;
+use crate::saved::objects::Objects;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
@@ -104,34 +105,18 @@ pub async fn fetch(
     let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
     let pass = graceful(asking, &others, |answer| grace(answer, GRACE_OF_OTHERS));
     let answered = graceful(pass, &more, |answer| grace(answer, GRACE)).await;
-    let objects = answers.objects();
-    let mut surroundings = answers.of(namespace);
-    let needed = answered.map_err(|FetchError { failure, no_hpa }| {
+    let (mut observed, wishes) = answered.map_err(|FetchError { failure, no_hpa }| {
         let error = Error::from(failure);
         if no_hpa {
+            let Objects { scaled_objects, .. } = answers.take(&Wish::scaled_objects(namespace));
             let flags = session.command_flags();
-            optional.about_absence([namespace, name], error, &surroundings, flags)
+            optional.about_absence([namespace, name], error, &scaled_objects, flags)
         } else {
             error
         }
     })?;
-    if needed.scale.is_err() {
-        if let Some(wish) = Wish::target(&needed.hpa) {
-            answers.forget(&wish);
-        }
-        // Only names are needed to suggest another target.
-        surroundings
-            .workloads
-            .iter_mut()
-            .for_each(|workload| workload.template = None);
-    }
-    surroundings.served_metrics = needed.surroundings.served_metrics;
-    surroundings.custom_version = needed.surroundings.custom_version;
-    surroundings.serves_scale = needed.surroundings.serves_scale;
-    keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
-    let mut notes = needed.notes;
-    let (version, others, events) = optional.take(&needed.hpa, &mut notes);
-    notes.extend(answers.unlearnt());
+    let (version, others, events) = optional.take(&observed.hpa, &mut observed.notes);
+    answers.surround(&mut observed, &wishes);
     let (lease, control_plane) = optional.controller.come(session);
     let evidence = Evidence {
         events,
@@ -142,10 +127,8 @@ pub async fn fetch(
         version,
         others,
         evidence,
-        surroundings,
         control_plane,
-        notes,
-        ..needed
+        ..observed
     })
 }
 
@@ -165,7 +148,7 @@ async fn graceful<T>(
 
 /// Returns the time to wait for optional answers about an HPA. If there is none of that name, they show those that
 /// exist.
-fn grace(answer: &Result<Observed, FetchError>, of_hpa: Duration) -> Option<Duration> {
+fn grace<T>(answer: &Result<T, FetchError>, of_hpa: Duration) -> Option<Duration> {
     match answer {
         Ok(_) => Some(of_hpa),
         Err(absent) => absent.no_hpa.then_some(GRACE),
@@ -235,14 +218,14 @@ impl<'s> Fetch<'s> {
 
 impl Fetch<'_> {
     /// Fetches everything that an answer needs. Sends requests for explanatory objects that follow from it
-    /// to `wishes`, which may have no receiver.
+    /// to `wishes`, which may have no receiver, and returns all of them.
     async fn needed(
         &self,
         name: &str,
         also: &[MetricSpec],
         discovered: &Awaited<Discovery>,
         wishes: Wishes,
-    ) -> Result<Observed, FetchError> {
+    ) -> Result<(Observed, Vec<Wish>), FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
         let found = self.hpa(name).await.map_err(|failure| {
             let no_hpa = failure.is_not_found();
@@ -266,9 +249,10 @@ impl Fetch<'_> {
         let fetched = fetched?;
         let scale = fetched.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery).for_each(wish);
+        let all = Wish::all(&hpa, scale, discovery);
         let mut needed = self.observed(hpa, fetched, &read, notes, discovery).await?;
         needed.hpa.spec.metrics.truncate(own_metrics);
-        Ok(needed)
+        Ok((needed, all))
     }
 
     /// Requests the server's resources, unless that has been done.

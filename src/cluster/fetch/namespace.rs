@@ -16,7 +16,7 @@ use super::items::HpaItem;
 use super::lists::Lists;
 use super::optional::{other, version_of};
 use super::scale::FetchedScale;
-use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
+use super::surroundings::{MANY, SurroundingAnswers, Wish};
 use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
@@ -26,10 +26,10 @@ use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::Note;
-use crate::snapshot::right::{MissingRight, UnknownFact};
+use crate::snapshot::right::{MissingRight, UnknownFact, UnknownFactCause};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Listed, Scale};
 
 /// A namespace of a list, with what is fetched once for all of its HPAs.
@@ -183,17 +183,9 @@ impl ListedNamespace<'_, '_> {
 
     /// Fetches what only explains the passes.
     async fn more(&self, scales: &Scaled<'_>) {
-        let replica_sets = async {
-            let list = self.fetch.list_replica_sets(scaled(scales), self.lists);
-            if self.answers.awaiting(OF_REPLICA_SETS, list).await {
-                let wishes = scaled(scales)
-                    .filter_map(|(hpa, scale)| Wish::replica_sets(hpa, scale.selector.as_str()));
-                self.fetch.surround(wishes, &self.answers).await;
-            }
-        };
         join!(
             self.own_surroundings(scales),
-            replica_sets,
+            self.fetch.replica_sets(scaled(scales), &self.answers),
             self.refused_everywhere(),
             self.whole.about.wait(&self.whole.more)
         );
@@ -201,16 +193,9 @@ impl ListedNamespace<'_, '_> {
 
     /// Fetches those objects around the passes that were not listed for all of them.
     async fn own_surroundings(&self, scales: &Scaled<'_>) {
-        let targets = wanted(scales)
-            .filter(|(hpa, _)| self.lists.targets(hpa).is_none())
-            .filter_map(|(hpa, found)| {
-                let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
-                if exists {
-                    Wish::target(hpa)
-                } else {
-                    Wish::in_place_of_target(hpa)
-                }
-            });
+        let targets: Vec<Wish> = wanted(scales)
+            .filter_map(|(hpa, found)| self.target(hpa, found))
+            .collect();
         let apis =
             scaled(scales).flat_map(|(hpa, _)| Wish::failing_apis(hpa, self.common.discovery(hpa)));
         let scaled_objects = async {
@@ -221,9 +206,34 @@ impl ListedNamespace<'_, '_> {
             }
         };
         join!(
-            self.fetch.surround(targets.chain(apis), &self.answers),
+            self.fetch
+                .surround(targets.into_iter().chain(apis), &self.answers),
             scaled_objects
         );
+    }
+
+    /// Returns the wish for an HPA's target, or for the objects in its place, unless they were listed: then it is
+    /// answered.
+    fn target(&self, hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Option<Wish> {
+        let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
+        let wish = if exists {
+            Wish::target(hpa)
+        } else {
+            Wish::in_place_of_target(hpa)
+        }?;
+        let Some(listed) = self.lists.targets(hpa) else {
+            return Some(wish);
+        };
+        if !self.answers.has_asked(&wish) {
+            let target = &hpa.spec.scale_target_ref.name;
+            let workloads: Vec<Workload> = if exists {
+                listed.get(target).cloned().into_iter().collect()
+            } else {
+                listed.values().take(MANY).cloned().collect()
+            };
+            self.answers.answer(&wish, workloads);
+        }
+        None
     }
 
     /// Fetches for this namespace the objects that are refused for all namespaces.
@@ -232,8 +242,14 @@ impl ListedNamespace<'_, '_> {
         let vpas = async {
             about.wait(&self.whole.vpas).await;
             if about.refuses_vpas.get() {
-                let wish = Wish::vertical_pod_autoscalers(Some(self.fetch.namespace));
-                self.fetch.surrounding(wish, &self.answers).await;
+                let namespace = self.fetch.namespace;
+                let wish = Wish::vertical_pod_autoscalers(Some(namespace));
+                self.fetch.surrounding(wish.clone(), &self.answers).await;
+                let mut own = self.answers.take(&wish).vertical_pod_autoscalers;
+                let mut all = about.vpas.borrow_mut();
+                all.entry(namespace.to_owned())
+                    .or_default()
+                    .append(&mut own);
             }
         };
         let own_events = async {
@@ -294,34 +310,33 @@ impl ListedNamespace<'_, '_> {
     }
 
     /// Adds to the observations of an HPA what has arrived for all HPAs.
-    fn complete(&self, observed: Observed, optional: &Optional) -> Observed {
-        let (hpa, scale) = (&observed.hpa, observed.scale.as_ref().ok());
-        let (common, about) = (self.common, self.whole.about);
-        let discovery = common.discovery(hpa);
-        let apis = failing_apis(hpa, discovery);
-        let asked = self.answers.objects();
-        let vpas = about.vpas.borrow();
-        let vpas_here = vpas.get(&hpa.namespace).map_or(&[][..], Vec::as_slice);
-        let mut surroundings = Surroundings {
-            served_metrics: observed.surroundings.served_metrics.clone(),
-            custom_version: observed.surroundings.custom_version.clone(),
-            serves_scale: observed.surroundings.serves_scale,
-            ..self.lists.around(hpa, scale, &asked, vpas_here, apis)
-        };
-        keep_names(&mut surroundings, hpa, &observed.metrics, &asked);
-        let behind = Wish::behind(hpa, scale, discovery);
-        let listed = Wish::listed_with(hpa, scale);
-        let wishes: Vec<Wish> = Wish::of(hpa).chain(behind).chain(listed).collect();
-        let unlearnt = about.unlearnt(hpa, &wishes, &self.answers);
-        let mut notes = observed.notes;
-        notes.extend(optional.notes.iter().cloned());
-        notes.extend(unlearnt);
+    fn complete(&self, mut observed: Observed, optional: &Optional) -> Observed {
+        let about = self.whole.about;
+        let hpa = observed.hpa.clone();
+        let scale = observed.scale.as_ref().ok();
+        let wishes = Wish::all(&hpa, scale, self.common.discovery(&hpa));
+        let vpas = [None, Some(&*hpa.namespace)].map(Wish::vertical_pod_autoscalers);
+        let is_resized = wishes.contains(&vpas[1]);
+        observed.notes.extend(optional.notes.iter().cloned());
+        if is_resized {
+            let unlearnt = about.surroundings.unlearnt(vpas.iter());
+            observed.notes.extend(unlearnt);
+        }
+        self.answers.surround(&mut observed, &wishes);
+        if is_resized {
+            observed.surroundings.vertical_pod_autoscalers = about.vpas(&hpa).into();
+            if about.refuses_vpas.get() && !self.answers.has_asked(&vpas[1]) {
+                // Their refusal for all namespaces came too late.
+                observed.notes.push(Note::not_known(
+                    UnknownFact::VerticalPodAutoscalers,
+                    &UnknownFactCause::Late,
+                ));
+            }
+        }
         Observed {
             version: optional.version.clone(),
-            evidence: optional.evidence.of(&observed.hpa),
-            surroundings,
+            evidence: optional.evidence.of(&hpa),
             control_plane: optional.control_plane.clone(),
-            notes,
             ..observed
         }
     }

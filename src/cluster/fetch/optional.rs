@@ -25,7 +25,7 @@ use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::UnknownFact;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Surroundings, paused};
+use crate::snapshot::surroundings::{ScaledObject, paused};
 
 /// The number of scales that are requested concurrently.
 const AT_ONCE: usize = 8;
@@ -102,7 +102,7 @@ impl OptionalAnswers {
         &self,
         [namespace, name]: [&str; 2],
         error: Error,
-        surroundings: &Surroundings,
+        scaled_objects: &[ScaledObject],
         flags: &CommandFlags,
     ) -> Error {
         let names = self.names.take();
@@ -111,7 +111,7 @@ impl OptionalAnswers {
         {
             return unserved(&self.version);
         }
-        if let Some(hint) = paused(surroundings.scaled_objects.iter(), name, flags) {
+        if let Some(hint) = paused(scaled_objects.iter(), name, flags) {
             return error.hint(hint);
         }
         if names.is_empty() {

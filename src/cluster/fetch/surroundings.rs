@@ -9,8 +9,8 @@
 //! the request about an external metrics API: its list if it may not know a metric, which also shows that
 //! the API is served, and otherwise its APIService.
 
-use std::cell::{Ref, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -23,14 +23,15 @@ use crate::apimachinery::json;
 use crate::apimachinery::names::{query, segment};
 use crate::cluster::Failure;
 use crate::cluster::http::body::Body;
-use crate::saved::assemble::{is_built_in, surroundings};
+use crate::cluster::observed::Observed;
+use crate::saved::assemble::is_built_in;
 use crate::saved::file;
 use crate::saved::objects::Objects;
+use crate::snapshot::Scale;
 use crate::snapshot::hpa::{CUSTOM, CrossVersionObjectReference, EXTERNAL, Hpa, RESOURCE};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-use crate::snapshot::surroundings::{Surroundings, VerticalPodAutoscaler};
-use crate::snapshot::{MetricAnswer, Scale};
+use crate::snapshot::surroundings::Workload;
 
 /// The number of these objects that are requested concurrently.
 const AT_ONCE: usize = 3;
@@ -72,7 +73,10 @@ impl Wish {
     /// The ReplicaSets behind the pods of a selector.
     pub(super) fn replica_sets(hpa: &Hpa, selector: &str) -> Option<Self> {
         let path = replica_sets_path(&hpa.namespace, selector);
-        has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
+        has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self {
+            path,
+            adds: OF_REPLICA_SETS,
+        })
     }
 
     /// Returns the requests that follow from the HPA alone: for its target, and for other objects that scale
@@ -102,15 +106,18 @@ impl Wish {
         other_targets.into_iter().chain(of_pods)
     }
 
-    /// Returns the lists that are requested for a whole namespace in place of wishes of an HPA.
-    pub(super) fn listed_with(hpa: &Hpa, scale: Option<&Scale>) -> impl Iterator<Item = Self> {
-        let has_sets = scale.is_some() && has_replica_sets(&hpa.spec.scale_target_ref);
+    /// Returns all of these requests, with the list that may have been requested in place of one of them.
+    pub(super) fn all(
+        hpa: &Hpa,
+        scale: Option<&Scale>,
+        discovery: &Result<Discovery, Failure>,
+    ) -> Vec<Self> {
         let owned = hpa.scaled_object();
         let scaled_objects = owned.map(|_| Self::scaled_objects(&hpa.namespace));
-        has_sets
-            .then_some(OF_PODS)
-            .into_iter()
+        Self::of(hpa)
+            .chain(Self::behind(hpa, scale, discovery))
             .chain(scaled_objects)
+            .collect()
     }
 
     /// Returns the requests for the APIServices of the metrics APIs that fail, and for the list of the external
@@ -146,6 +153,11 @@ impl Wish {
         Some(Self { path, ..OF_KEDA })
     }
 
+    /// The reason why nothing is known of it until it arrives.
+    fn late(&self) -> Option<(UnknownFact, UnknownFactCause)> {
+        Some((self.adds, UnknownFactCause::Late))
+    }
+
     /// The VerticalPodAutoscalers of one or all namespaces.
     pub(super) fn vertical_pod_autoscalers(namespace: Option<&str>) -> Self {
         let api = "/apis/autoscaling.k8s.io/v1";
@@ -166,10 +178,7 @@ impl Wish {
 
 /// Returns the names of the APIServices of those metrics APIs that fail according to discovery or the last
 /// status.
-pub(super) fn failing_apis(
-    hpa: &Hpa,
-    discovery: &Result<Discovery, Failure>,
-) -> impl Iterator<Item = String> {
+fn failing_apis(hpa: &Hpa, discovery: &Result<Discovery, Failure>) -> impl Iterator<Item = String> {
     let is_listed = move |group| group == EXTERNAL && asks_for_names(hpa);
     let groups = [RESOURCE, CUSTOM, EXTERNAL].into_iter();
     groups
@@ -200,29 +209,11 @@ fn asks_for_names(hpa: &Hpa) -> bool {
     is_open && uses(hpa, EXTERNAL) && hpa.scaled_object().is_none()
 }
 
-/// Keeps the entries in the list of the external metrics API that concern failed metrics, for an HPA that
-/// requests the list.
-pub(super) fn keep_names(
-    surroundings: &mut Surroundings,
-    hpa: &Hpa,
-    answers: &[MetricAnswer],
-    objects: &Objects,
-) {
-    if asks_for_names(hpa) {
-        let served = |group| objects.served_metrics(group, &hpa.namespace);
-        surroundings.keep_served(&hpa.spec.metrics, answers, served);
-    }
-}
-
 /// The findings that need the target.
 const OF_TARGET: UnknownFact = UnknownFact::Findings("other-writer, old-revision-pods and others");
 /// The findings that need the ReplicaSets of pods.
 pub(super) const OF_REPLICA_SETS: UnknownFact =
     UnknownFact::Findings("foreign-pods and old-revision-pods");
-const OF_PODS: Wish = Wish {
-    path: String::new(),
-    adds: OF_REPLICA_SETS,
-};
 const OF_KEDA: Wish = Wish {
     path: String::new(),
     adds: UnknownFact::Findings("paused-by-keda"),
@@ -262,72 +253,115 @@ fn scaled_objects(namespace: &str) -> String {
     collection("/apis/keda.sh/v1alpha1", Some(namespace), "scaledobjects")
 }
 
-/// The answers that have arrived so far.
+/// The answers to wishes that have arrived so far, by path.
 #[derive(Default)]
-pub(super) struct SurroundingAnswers {
-    /// The paths, or lists of several, each with the findings that are left out and the reason, if they are.
-    asked: RefCell<BTreeMap<String, Option<(UnknownFact, UnknownFactCause)>>>,
-    objects: RefCell<Objects>,
+pub(super) struct SurroundingAnswers(RefCell<HashMap<String, Answer>>);
+
+/// What has come for a wish.
+#[derive(Default)]
+struct Answer {
+    objects: Objects,
+    /// The findings that are left out and the reason, if they are.
+    left_out: Option<(UnknownFact, UnknownFactCause)>,
 }
 
 impl SurroundingAnswers {
-    /// Returns the objects of a namespace.
-    pub(super) fn of(&self, namespace: &str) -> Surroundings {
-        surroundings(&self.objects.borrow(), namespace, namespace)
+    /// Adds to a pass what came for its wishes: the objects, in the order of the wishes, and notes about what has
+    /// not arrived.
+    pub(super) fn surround(&self, observed: &mut Observed, wishes: &[Wish]) {
+        let Observed { hpa, scale, .. } = observed;
+        let answers = self.0.borrow();
+        let came = || {
+            let answers = wishes.iter().filter_map(|wish| answers.get(&wish.path));
+            answers.map(|answer| &answer.objects)
+        };
+        let mut workloads: Vec<Workload> = came().flat_map(|it| &it.workloads).cloned().collect();
+        if scale.is_err() {
+            // Only names are needed to suggest another target.
+            workloads.iter_mut().for_each(|it| it.template = None);
+        }
+        let owner = hpa.scaled_object();
+        let scaled_objects = came().flat_map(|it| &it.scaled_objects);
+        let owners = scaled_objects
+            .filter(|it| owner.is_some_and(|owner| owner.name == it.metadata.name))
+            .cloned();
+        let vpas = came().flat_map(|it| &it.vertical_pod_autoscalers).cloned();
+        let api_services = came().flat_map(|it| &it.api_services).cloned();
+        let around = &mut observed.surroundings;
+        around.workloads = workloads.into();
+        around.scaled_objects = owners.collect::<Vec<_>>().into();
+        around.vertical_pod_autoscalers = vpas.collect::<Vec<_>>().into();
+        around.api_services = api_services.collect::<Vec<_>>().into();
+        if let Some(names) = answers.get(EXTERNAL_METRICS)
+            && asks_for_names(hpa)
+        {
+            let served = |group| names.objects.served_metrics(group, &hpa.namespace);
+            around.keep_served(&hpa.spec.metrics, &observed.metrics, served);
+        }
+        // A target without a scale would explain nothing.
+        let explains = |wish: &&Wish| scale.is_ok() || wish.adds != OF_TARGET;
+        let notes = self.unlearnt(wishes.iter().filter(explains));
+        observed.notes.extend(notes);
     }
 
-    /// Waits for a list that findings need; they are left out until it arrives.
-    pub(super) async fn awaiting<T>(&self, adds: UnknownFact, list: impl Future<Output = T>) -> T {
-        let left_out = |why| _ = self.asked.borrow_mut().insert(String::new(), why);
-        left_out(Some((adds, UnknownFactCause::Late)));
+    /// Returns a note about each fact that is unknown because wishes have no answer, except for missing rights.
+    pub(super) fn unlearnt<'w>(&self, wishes: impl Iterator<Item = &'w Wish>) -> Vec<Note> {
+        let paths: BTreeSet<&str> = wishes.map(|wish| &*wish.path).collect();
+        let answers = self.0.borrow();
+        let mut notes = Vec::new();
+        for (adds, why) in paths
+            .iter()
+            .filter_map(|path| answers.get(*path)?.left_out.as_ref())
+        {
+            let note = Note::not_known(*adds, why);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    /// Waits for a list that answers wishes; what they add is left out until it arrives.
+    pub(super) async fn awaiting<'w, T>(
+        &self,
+        wishes: impl Iterator<Item = &'w Wish> + Clone,
+        list: impl Future<Output = T>,
+    ) -> T {
+        for wish in wishes.clone() {
+            self.put(&wish.path, Objects::default(), wish.late());
+        }
         let listed = list.await;
-        left_out(None);
+        for wish in wishes {
+            self.0.borrow_mut().remove(&wish.path);
+        }
         listed
     }
 
-    /// Returns notes about answers that have not arrived, except for missing rights.
-    pub(super) fn unlearnt(&self) -> Vec<Note> {
-        notes(self.asked.borrow().values().flatten())
+    /// Answers a wish with objects that were listed.
+    pub(super) fn answer(&self, wish: &Wish, workloads: Vec<Workload>) {
+        let objects = Objects {
+            workloads,
+            ..Objects::default()
+        };
+        self.put(&wish.path, objects, None);
     }
 
-    /// Returns those notes that are about some wishes.
-    pub(super) fn unlearnt_of(&self, wishes: &[Wish]) -> Vec<Note> {
-        let paths: BTreeSet<&str> = wishes.iter().map(|wish| &*wish.path).collect();
-        let asked = self.asked.borrow();
-        notes(paths.iter().filter_map(|path| asked.get(*path)?.as_ref()))
-    }
-
-    /// Forgets why nothing came for a wish, if that explains nothing.
-    pub(super) fn forget(&self, wish: &Wish) {
-        self.asked.borrow_mut().remove(&wish.path);
+    fn put(&self, path: &str, objects: Objects, left_out: Option<(UnknownFact, UnknownFactCause)>) {
+        let answer = Answer { objects, left_out };
+        self.0.borrow_mut().insert(path.to_owned(), answer);
     }
 
     /// Whether a wish was sent.
     pub(super) fn has_asked(&self, wish: &Wish) -> bool {
-        self.asked.borrow().contains_key(&wish.path)
+        self.0.borrow().contains_key(&wish.path)
     }
 
-    /// Removes and returns the VerticalPodAutoscalers.
-    pub(super) fn take_vpas(&self) -> Vec<VerticalPodAutoscaler> {
-        std::mem::take(&mut self.objects.borrow_mut().vertical_pod_autoscalers)
+    /// Removes and returns the objects that came for a wish.
+    pub(super) fn take(&self, wish: &Wish) -> Objects {
+        let mut answers = self.0.borrow_mut();
+        let answer = answers.get_mut(&wish.path);
+        answer.map_or_else(Objects::default, |it| std::mem::take(&mut it.objects))
     }
-
-    /// Returns the objects.
-    pub(super) fn objects(&self) -> Ref<'_, Objects> {
-        self.objects.borrow()
-    }
-}
-
-/// Returns a note about each of some unknown facts.
-fn notes<'a>(unknown: impl Iterator<Item = &'a (UnknownFact, UnknownFactCause)>) -> Vec<Note> {
-    let mut notes = Vec::new();
-    for (adds, why) in unknown {
-        let note = Note::not_known(*adds, why);
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
 }
 
 impl Fetch<'_> {
@@ -343,26 +377,25 @@ impl Fetch<'_> {
     }
 
     /// Fetches one wish. Returns false if it is refused.
-    pub(super) async fn surrounding(
-        &self,
-        Wish { path, adds }: Wish,
-        answers: &SurroundingAnswers,
-    ) -> bool {
+    pub(super) async fn surrounding(&self, wish: Wish, answers: &SurroundingAnswers) -> bool {
         // Several metrics of one API share one cause.
-        if answers.asked.borrow().contains_key(&path) {
+        if answers.has_asked(&wish) {
             return true;
         }
-        let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
-        left_out(Some((adds, UnknownFactCause::Late)));
+        answers.put(&wish.path, Objects::default(), wish.late());
+        let Wish { path, adds } = wish;
+        let mut objects = Objects::default();
+        let mut is_refused = false;
         let why = match self.session.get(&path).await {
             Ok(response) => {
-                let read = self.read_objects(&path, &response.body, answers).await;
-                let failed = |cause| UnknownFactCause::Failed(self.session.struck(cause));
-                read.err().map(failed)
+                let read = self.read_objects(&path, &response.body).await;
+                let (read, fault) = read.unwrap_or_else(|e| (Objects::default(), Some(e)));
+                objects = read;
+                fault.map(|cause| UnknownFactCause::Failed(self.session.struck(cause)))
             }
             Err(failure) if self.leave_out(adds, &failure) => {
-                left_out(None);
-                return false;
+                is_refused = true;
+                None
             }
             // There is nothing of that kind or name. Where it matters, targets exist, and so do lists of ReplicaSets.
             Err(failure) if failure.is_not_found() && !exists(adds) => None,
@@ -370,17 +403,16 @@ impl Fetch<'_> {
             Err(_) if path == EXTERNAL_METRICS => None,
             Err(failure) => Some(cause(&failure)),
         };
-        left_out(why.map(|why| (adds, why)));
-        true
+        answers.put(&path, objects, why.map(|why| (adds, why)));
+        !is_refused
     }
 
-    /// Reads the objects of an answer into `answers`, as far as they can be read.
+    /// Returns the objects of an answer, as far as they can be read, and the reason why the rest cannot.
     async fn read_objects(
         &self,
         path: &str,
         body: &Body,
-        answers: &SurroundingAnswers,
-    ) -> Result<(), String> {
+    ) -> Result<(Objects, Option<String>), String> {
         let origin = path.to_owned();
         let read = self.session.read(body, move |body| {
             let mut objects = Objects::default();
@@ -392,11 +424,9 @@ impl Fetch<'_> {
                     Err(format!("failed to read {origin}: its kind is {kind:?}"))
                 })
             });
-            (objects, read)
+            (objects, read.err())
         });
-        let (objects, read) = read.await.map_err(|e| e.to_string())?;
-        answers.objects.borrow_mut().append(objects);
-        read
+        read.await.map_err(|e| e.to_string())
     }
 
     /// Records the findings that are left out, if a right is missing. Returns whether it is.

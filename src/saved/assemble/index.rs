@@ -150,15 +150,6 @@ impl ExternalRequests {
     }
 }
 
-/// Returns the objects around the passes of a namespace.
-pub(crate) fn surroundings(
-    objects: &Objects,
-    namespace: &str,
-    default_namespace: &str,
-) -> Surroundings {
-    Around::new(objects, default_namespace).of(namespace)
-}
-
 /// The objects around the passes of each namespace.
 pub(super) struct Around<'o> {
     workloads: Groups<'o, &'o Workload>,

@@ -25,7 +25,6 @@ pub use choose::count;
 use choose::find;
 pub(crate) use choose::{is_meant, own_and_neighbours};
 use index::Index;
-pub(crate) use index::surroundings;
 pub use list::assemble_all;
 use requests::group;
 pub(crate) use target::{

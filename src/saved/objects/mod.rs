@@ -254,24 +254,6 @@ impl Objects {
         }
     }
 
-    /// Adds the objects in the answer to another request for the surroundings of HPAs.
-    pub(crate) fn append(&mut self, mut other: Self) {
-        self.workloads.append(&mut other.workloads);
-        self.scaled_objects.append(&mut other.scaled_objects);
-        self.vertical_pod_autoscalers
-            .append(&mut other.vertical_pod_autoscalers);
-        self.api_services.append(&mut other.api_services);
-        for (group, mut metrics) in other.served_metrics {
-            self.served_metrics
-                .entry(group)
-                .or_default()
-                .append(&mut metrics);
-        }
-        self.custom_version = self.custom_version.take().or(other.custom_version);
-        self.metric_values.append(&mut other.metric_values);
-        self.external_values.append(&mut other.external_values);
-    }
-
     /// Returns the metrics that the API of a group serves: those that it lists, and those with values in the
     /// namespace. Each is named once, as in its list. `None` if there is no sign that the group is served.
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {

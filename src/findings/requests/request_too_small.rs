@@ -6,6 +6,7 @@ use super::{counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, lowest_limit};
+use crate::snapshot::hpa::Hpa;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
@@ -155,6 +156,17 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
+/// Returns the time since which the replicas have had to be enough: that of the last rescale or, if later, that at which a
+/// limit was reached, because what came a minute ago may be a burst.
+fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
+    let limited = hpa.status.condition("ScalingLimited");
+    let reached = limited
+        .filter(|it| it.status == "True")
+        .and_then(|it| it.last_transition_time);
+    let rescaled = hpa.status.last_scale_time.or(hpa.written.created)?;
+    Some(rescaled.max(reached.unwrap_or(Timestamp::UNIX_EPOCH)))
+}
+
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
@@ -169,17 +181,7 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let share = f64::from(proposal.current.average_utilization?) / 100.0;
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
-    // At a maximum that was reached a minute ago, this may be a burst.
-    let limited = hpa
-        .status
-        .condition("ScalingLimited")
-        .filter(|it| it.status == "True")
-        .and_then(|it| it.last_transition_time);
-    let since = hpa
-        .status
-        .last_scale_time
-        .or(hpa.written.created)?
-        .max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
+    let since = steady_since(hpa)?;
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }

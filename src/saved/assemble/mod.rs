@@ -40,7 +40,7 @@ use crate::apimachinery::similar;
 use crate::error::{Error, listed};
 use crate::numbers;
 use crate::snapshot::basis::{Basis, ClockSource};
-use crate::snapshot::evidence::{Event, Evidence};
+use crate::snapshot::evidence::{Counted, Event, Evidence};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
@@ -265,18 +265,13 @@ impl<'i, 'o> Place<'i, 'o> {
             hpa,
         };
         let mut surroundings = self.around(own, &snapshot);
-        let saved = || {
-            let state = objects.state.as_ref()?;
-            state.manifests.get(&snapshot.hpa.key()).cloned()
-        };
         let of_manifest = manifest.and_then(WorkloadManifest::replicas);
-        surroundings.manifest_replicas = of_manifest.or_else(saved);
-        notes.extend(self.remarks(own, &snapshot, &surroundings));
-        let counted = snapshot.scale.as_ref().ok().and_then(|scale| {
-            let of_scale = target.counted(&snapshot.hpa, scale, *now);
-            let reference = &snapshot.hpa.spec.scale_target_ref;
-            of_scale.or_else(|| surroundings.counted(reference, scale, *now))
+        surroundings.manifest_replicas = of_manifest.or_else(|| {
+            let saved = &objects.state.as_ref()?.manifests;
+            saved.get(&snapshot.hpa.key()).cloned()
         });
+        notes.extend(self.remarks(own, &snapshot, &surroundings));
+        let counted = self.counted(&snapshot, &surroundings);
         let mut input = Input {
             observed: None,
             is_new_hpa: false,
@@ -294,6 +289,14 @@ impl<'i, 'o> Place<'i, 'o> {
         input.remark();
         input.doubt_clock();
         Ok(input)
+    }
+
+    /// Returns the target's past replica count.
+    fn counted(&self, snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Counted> {
+        let Snapshot { hpa, now, .. } = snapshot;
+        let scale = snapshot.scale.as_ref().ok()?;
+        let of_scale = self.index.target.counted(hpa, scale, *now);
+        of_scale.or_else(|| surroundings.counted(&hpa.spec.scale_target_ref, scale, *now))
     }
 
     /// Returns the evidence of the controller's past for an HPA.

@@ -311,6 +311,15 @@ pub struct WorkloadStatus {
 }
 
 impl Workload {
+    /// Takes the template of its manifest, and what that states of how pods get it.
+    pub(crate) fn take_template(&mut self, manifest: &Self) {
+        self.template.clone_from(&manifest.template);
+        self.paused = manifest.paused.or(self.paused);
+        if manifest.strategy.is_some() {
+            self.strategy.clone_from(&manifest.strategy);
+        }
+    }
+
     /// Takes the template of the object that a Rollout refers to, and its selector if the Rollout has none
     /// (`informerBasedTemplateResolver.Resolve` of Argo Rollouts).
     pub(crate) fn resolve(&mut self, of: &Self) {

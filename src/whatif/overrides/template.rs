@@ -106,11 +106,7 @@ pub(super) fn apply(
         own.assumed += ", which changes nothing";
     }
     if let Some(workload) = input.surroundings.workload_mut(&target) {
-        workload.template.clone_from(&object.template);
-        workload.paused = object.paused.or(workload.paused);
-        if object.strategy.is_some() {
-            workload.strategy.clone_from(&object.strategy);
-        }
+        workload.take_template(object);
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())

@@ -166,6 +166,14 @@ pub(crate) fn plain_quantity(amount: &Quantity) -> String {
     }
 }
 
+/// Formats an amount without any unit.
+pub(crate) fn bare_number(amount: &Quantity) -> String {
+    match thousandths(amount) {
+        Some(milli) => decimal(milli, 3),
+        None => number(amount.approximate_f64()),
+    }
+}
+
 /// Returns an amount in thousandths if they fit: the controller's own conversion overflows.
 fn thousandths(amount: &Quantity) -> Option<i64> {
     // Above what a float may lose, and far below what an overflow changes.

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::About;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
+use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::tool::Tool;
 use crate::findings::advice::Advice;
 use crate::findings::command::Edited;
@@ -13,6 +14,7 @@ use crate::findings::remedy::Remedy;
 use crate::findings::scaled_object::{OwnScaledObject, unready};
 use crate::findings::{Case, Code, Severity};
 use crate::keda;
+use crate::numbers::bare_number;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 use crate::words::percent;
@@ -169,12 +171,22 @@ impl About<'_> {
         }
     }
 
+    /// Returns the value of a target for its trigger, if it is stated there as a number: KEDA reads only those of cpu and
+    /// memory as quantities.
+    pub(crate) fn trigger_number(&self, metric: usize, amount: &Quantity) -> Option<String> {
+        let is_number = self.owner().is_some() && !self.spec(metric).is_resource();
+        is_number.then(|| bare_number(amount))
+    }
+
     /// Returns the text that gives a metric a target of type AverageValue, to follow `Use`.
-    pub(crate) fn average_value(&self, metric: usize, value: &str) -> String {
+    pub(crate) fn average_value(&self, metric: usize, amount: &Quantity) -> String {
         let Some(owner) = self.owner() else {
-            return format!("averageValue: {value}");
+            return format!("averageValue: {amount}");
         };
         let spec = self.spec(metric);
+        let value = self
+            .trigger_number(metric, amount)
+            .unwrap_or_else(|| amount.to_string());
         if self.is_formula(metric) {
             return format!(
                 "metricType: AverageValue and target: {value} in spec.advanced.scalingModifiers of \

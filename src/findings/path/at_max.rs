@@ -318,7 +318,9 @@ impl AtMax {
                     then = Some(IF_TEMPLATE);
                 }
                 Adjustment::Target(target) => {
-                    let to = exact(target);
+                    let amount = target.amount();
+                    let of_trigger = amount.and_then(|it| about.trigger_number(*metric, it));
+                    let to = of_trigger.unwrap_or_else(|| exact(target));
                     what.push(format!("the target to {to}"));
                     values.push(format!("a target of {to} for {}", about.label(*metric)));
                 }

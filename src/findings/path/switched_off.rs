@@ -1,6 +1,7 @@
 //! The finding `switched-off`.
 
 use super::{primary, rollout, scales_down};
+use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_OUT;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
@@ -124,19 +125,40 @@ impl SwitchedOff {
 
 /// Returns the advice to leave scaling from 0 to KEDA, if KEDA can do it.
 fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
-    let object = owner.object;
-    let is = |type_: &str| object.and_then(|it| it.condition(type_));
-    let advice = match (is("Ready"), is("Active")) {
-        (Some(false), _) => {
-            Remedy::LookAtScaledObject.says(format!("Find out why {owner} is not ready."))
-        }
-        (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
-            "Find out why KEDA leaves it at 0: a trigger of {owner} is active."
-        )),
-        _ => Remedy::LeaveToKeda
-            .waits("for a trigger to become active; KEDA then scales the target up"),
+    let look = |act: String| {
+        Remedy::LookAtScaledObject
+            .says(act)
+            .with(about.scaled_object(owner))
     };
-    advice.with(about.scaled_object(owner))
+    let Some(object) = owner.object else {
+        return look(format!(
+            "Find out whether {owner} is paused, or no trigger of it is active."
+        ));
+    };
+    let spec = &object.spec;
+    // KEDA keeps these without any trigger.
+    let least = spec
+        .min_replica_count
+        .filter(|least| *least > 0 && spec.idle_replica_count.is_none());
+    if object.condition("Ready") == Some(false) {
+        look(format!("Find out why {owner} is not ready."))
+    } else if object.is_set(KEDA_PAUSED_SCALE_OUT) {
+        look(format!(
+            "If it is meant to run, remove the annotation {KEDA_PAUSED_SCALE_OUT} from {owner}."
+        ))
+    } else if object.condition("Active") == Some(true) {
+        look(format!(
+            "Find out why KEDA leaves it at 0: a trigger of {owner} is active."
+        ))
+    } else if let Some(least) = least {
+        look(format!(
+            "Find out why KEDA leaves it at 0: minReplicaCount of {owner} is {least}."
+        ))
+    } else {
+        Remedy::LeaveToKeda
+            .waits("for a trigger to become active; KEDA then scales the target up")
+            .with(about.scaled_object(owner))
+    }
 }
 
 impl Keeper {
@@ -277,7 +299,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, found, of_keda, said, state};
+    use crate::findings::testing::{conditions, cpu, found, of_keda, owned_by_keda, said, state};
 
     #[test]
     fn a_target_that_keda_scales_from_zero_is_in_order() {
@@ -304,6 +326,38 @@ mod tests {
             ];
             assert_eq!(told(&pause), want);
             assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
+        }
+    }
+
+    /// The advice is only to wait where KEDA is known to scale the target up once a trigger is active.
+    #[test]
+    fn keda_is_only_waited_for_where_it_acts() {
+        let none = state(&[cpu()], &[]);
+        let of = |least: i32, idle: Option<i32>| json!({"spec": {"minReplicaCount": least, "idleReplicaCount": idle}});
+        let out =
+            json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-scale-out": "true"}}});
+        let wait = "Wait for a trigger to become active; KEDA then scales the target up.";
+        for (items, want) in [
+            (
+                owned_by_keda(&none),
+                "Find out whether ScaledObject/web is paused, or no trigger of it is active.",
+            ),
+            (of_keda(&none, &json!({})), wait),
+            (of_keda(&none, &of(2, Some(0))), wait),
+            (
+                of_keda(&none, &of(2, None)),
+                "Find out why KEDA leaves it at 0: minReplicaCount of ScaledObject/web is 2.",
+            ),
+            (
+                of_keda(&none, &build::with(out, &conditions(&[("Active", "True")]))),
+                "If it is meant to run, remove the annotation autoscaling.keda.sh/paused-scale-out from ScaledObject/web.",
+            ),
+            (
+                of_keda(&none, &conditions(&[("Active", "True")])),
+                "Find out why KEDA leaves it at 0: a trigger of ScaledObject/web is active.",
+            ),
+        ] {
+            assert_eq!(said(Code::SwitchedOff, &items).advice.text(), want);
         }
     }
 

@@ -192,7 +192,7 @@ impl Kind for RequestsDifferFromTemplate {
             String::new()
         };
         let average = resource_amount(resource, average).canonicalized();
-        let used = about.average_value(self.metric, &average.to_string());
+        let used = about.average_value(self.metric, &average);
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))
             .with_all(about.patch_target(self.metric, MetricTarget::per_replica(average)))

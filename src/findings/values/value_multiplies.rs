@@ -133,7 +133,7 @@ impl Kind for ValueMultiplies {
                 .says("Nothing to do if it falls as replicas are added, as a time or an average should.")
                 .with(about.ask(self.metric));
         }
-        let used = about.average_value(self.metric, &self.target.to_string());
+        let used = about.average_value(self.metric, &self.target);
         Remedy::UseAverageValue
             .says(format!(
                 "Use {used} if the metric does not fall with the replicas."
@@ -150,7 +150,26 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{queue, state, table, with_spec};
+    use crate::findings::testing::{of_keda, queue, said, state, table, with_spec};
+
+    /// KEDA parses the threshold of a trigger as a number, not as a quantity.
+    #[test]
+    fn a_threshold_is_a_number() {
+        for (target, value, number) in [
+            ("5k", "9k", "5000"),
+            ("500m", "900m", "0.5"),
+            ("75", "225", "75"),
+        ] {
+            let mut items = state(&[queue(&build::value(target))], &["50m"; 3]);
+            items.push(build::queue(&[value]));
+            let told = |items: &[Value]| said(Code::ValueMultiplies, items).advice.text();
+            let own = format!("averageValue: {target} ");
+            assert!(told(&items).contains(&own), "{}", told(&items));
+            let of_trigger = told(&of_keda(&items, &json!({})));
+            let want = format!("a threshold of {number} for queue ");
+            assert!(of_trigger.contains(&want), "{of_trigger}");
+        }
+    }
 
     #[test]
     fn a_value_that_multiplies() {

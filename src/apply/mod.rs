@@ -107,6 +107,8 @@ impl ApplyOutcome {
 pub enum Extra {
     /// It is written.
     Written,
+    /// The server would write it (`--dry-run=server`).
+    Accepted,
     /// It is not.
     NotWritten(Error),
     /// It is unknown whether it is, or it was overwritten; the text says which.
@@ -117,7 +119,7 @@ impl Extra {
     /// Returns the exit code, unless it succeeded.
     fn exit_code(&self) -> Option<u8> {
         match self {
-            Self::Written => None,
+            Self::Written | Self::Accepted => None,
             Self::NotWritten(e) => Some(e.kind.exit_code()),
             Self::Unknown(_) => Some(7),
         }

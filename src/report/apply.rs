@@ -225,8 +225,10 @@ impl<'a> ApplyResult<'a> {
             _ => {}
         }
         for (label, extra) in [("status", &applied.status), ("event", &applied.event)] {
-            if let Some(Extra::Written) = extra {
-                line(label, "written".to_owned());
+            match extra {
+                Some(Extra::Written) => line(label, "written".to_owned()),
+                Some(Extra::Accepted) => line(label, "accepted (server dry run)".to_owned()),
+                _ => {}
             }
         }
         if let Some(Ok(waited)) = &applied.wait {
@@ -281,7 +283,7 @@ impl<'a> ApplyResult<'a> {
         let extras = [("the status of the HPA", status), ("the event", event)]
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
-                Extra::Written => None,
+                Extra::Written | Extra::Accepted => None,
                 Extra::NotWritten(e) => Some(Error {
                     bare: false,
                     ..e.clone().within(format!("{what} was not written"))
@@ -410,6 +412,10 @@ fn extra(extra: &Extra) -> ExtraView<'_> {
     match extra {
         Extra::Written => ExtraView {
             written: Some(true),
+            error: None,
+        },
+        Extra::Accepted => ExtraView {
+            written: Some(false),
             error: None,
         },
         Extra::NotWritten(e) => ExtraView {

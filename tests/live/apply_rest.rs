@@ -75,7 +75,16 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     }
     schema::fits_elsewhere("apply-result", &right);
     assert_eq!(right["concerns"][0]["code"], "statusHeld");
-    assert_eq!(right["status"], json!({"written": true, "error": null}));
+    // A dry run writes nothing.
+    for extra in ["status", "event"] {
+        assert_eq!(right[extra], json!({"written": false, "error": null}));
+    }
+    let text = apply(&server, &flags).stdout;
+    for extra in ["status", "event"] {
+        let line = format!("{extra} accepted (server dry run)");
+        let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(&line), "{text}");
+    }
     let gone = Value::Null;
     schema::APPLY_RESULT.rejects(
         &right,

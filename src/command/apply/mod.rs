@@ -383,6 +383,7 @@ impl Attempts<'_> {
             return Extra::NotWritten(Error::failed(why));
         }
         match self.insisting(written).await {
+            Fate::Written { .. } if self.how().dry_run == DryRun::Server => Extra::Accepted,
             Fate::Written { .. } => Extra::Written,
             Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),
             Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(e)),

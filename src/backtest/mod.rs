@@ -402,8 +402,8 @@ fn roll_out(
         && input.surroundings.running.is_some()
     {
         input.notes.push(Note::new(format!(
-            "all pods of {name} are below partition {partition}, so no rollout is simulated: pods that are added get \
-             the template that runs (--at)"
+            "all pods of {name} are below partition {partition}, so no rollout is simulated: pods that are added keep the \
+             template that runs, but from ordinal {partition} on, they would get the new one (--at)"
         )));
     }
     input

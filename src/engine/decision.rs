@@ -487,9 +487,6 @@ pub struct MetricStep {
     /// Metrics of pods that are not in the list.
     #[serde(skip)]
     pub strangers: usize,
-    /// Whether it is unread and fails whatever its values are, because a pod lacks a request.
-    #[serde(skip)]
-    pub fails_anyway: bool,
 }
 
 impl MetricStep {

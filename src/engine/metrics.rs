@@ -12,7 +12,7 @@ use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{
     ContainerResourceMetricStatus, CrossVersionObjectReference, ExternalMetricSource,
-    ExternalMetricStatus, MetricIdentifier, MetricSource, MetricSpec, MetricStatus, MetricTarget,
+    ExternalMetricStatus, MetricIdentifier, MetricSource, MetricStatus, MetricTarget,
     MetricValueStatus, ObjectMetricSource, ObjectMetricStatus, PodsMetricSource, PodsMetricStatus,
     ResourceMetricStatus,
 };
@@ -212,20 +212,9 @@ impl<'s> MetricContext<'s> {
                 })
             }
             Err(MetricFailure::Error(error)) => MetricResult::Error(error),
-            Err(MetricFailure::Unread(unread)) => {
-                step.fails_anyway = self.lacks_request(spec);
-                MetricResult::Unread(unread)
-            }
+            Err(MetricFailure::Unread(unread)) => MetricResult::Unread(unread),
         };
         step
-    }
-
-    /// Whether a pod has no request with which to compare the usage.
-    fn lacks_request(&self, spec: &MetricSpec) -> bool {
-        let (name, container) = (spec.name(), spec.container());
-        let (mut rows, _) = self.pods.by_readiness();
-        let filled = |rows| self.pods.fill_requests(rows, name, container, &self.rules);
-        spec.is_utilization() && filled(&mut rows).is_err()
     }
 
     /// Returns the status of an evaluated metric; zero-valued if it has no proposal.
@@ -762,7 +751,6 @@ fn describe(name: &str, target: &MetricTarget) -> MetricStep {
         }),
         pods: Vec::new(),
         strangers: 0,
-        fails_anyway: false,
     }
 }
 

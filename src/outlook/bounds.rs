@@ -23,8 +23,8 @@ pub(crate) fn proposals(decision: &Decision, current: i32) -> Option<Vec<i32>> {
     for metric in decision.metrics() {
         match &metric.result {
             MetricResult::Proposal(proposal) => least = least.max(proposal.replicas),
-            MetricResult::Unread(_) if !metric.fails_anyway => unread = true,
-            MetricResult::Error(_) | MetricResult::Unread(_) => invalid = true,
+            MetricResult::Error(_) => invalid = true,
+            MetricResult::Unread(_) => unread = true,
         }
     }
     // If a metric also fails for the controller, nothing shrinks: that is the decision's own
@@ -202,16 +202,11 @@ impl Limits<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::build;
     use crate::engine::behavior::{BehaviorInput, with_behavior};
     use crate::engine::decision::{MetricError, MetricStep, Step};
     use crate::snapshot::controller::Gates;
-    use crate::snapshot::hpa::Hpa;
-    use crate::snapshot::pod::Pod;
-    use crate::snapshot::{Documents, MetricAnswer, UnreadCause};
+    use crate::snapshot::{Documents, UnreadCause};
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
         let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
@@ -406,44 +401,6 @@ mod tests {
         assert_eq!(asked(&both, 6), Some(vec![i32::MAX]));
         assert_eq!(asked(&both, 5), Some(vec![5, i32::MAX]));
         assert_eq!(asked(&both, 4), Some(vec![5, i32::MAX]));
-    }
-
-    /// A metric whose usage is unread fails if a pod lacks the request, whatever the usage is.
-    #[test]
-    fn only_metrics_that_may_propose_widen_the_bounds() {
-        let unread = MetricAnswer::Unread(UnreadCause::Missing {
-            documents: Documents::PodMetrics,
-        });
-        let percent = build::utilization(50);
-        let container = json!({"type": "ContainerResource", "containerResource":
-            {"name": "cpu", "container": "proxy", "target": percent}});
-        for (metric, requests, want) in [
-            (
-                &build::resource("cpu", &percent),
-                "cpu",
-                Some(vec![0, i32::MAX]),
-            ),
-            (&build::resource("cpu", &percent), "memory", None),
-            (
-                &build::resource("cpu", &build::average("1")),
-                "memory",
-                Some(vec![0, i32::MAX]),
-            ),
-            (&container, "cpu", None),
-        ] {
-            let mut snapshot = crate::outlook::ahead::tests::snapshot(1, 5, &json!({}));
-            let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "web"},
-                "maxReplicas": 9, "metrics": [metric]});
-            snapshot.hpa = Hpa::of(&spec, json!({}));
-            snapshot.metrics = vec![unread.clone()];
-            let pod = build::with(
-                build::pod("web-0"),
-                &json!({"spec": {"containers": [{"name": "app", "resources": {"requests": {requests: "1"}}}]}}),
-            );
-            snapshot.pods = vec![serde_json::from_value::<Pod>(pod).unwrap().into()];
-            let decision = crate::engine::reconcile(&snapshot, &Memory::default());
-            assert_eq!(proposals(&decision, 1), want, "{metric} {requests}");
-        }
     }
 
     #[test]

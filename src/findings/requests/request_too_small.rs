@@ -167,6 +167,19 @@ fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
     Some(rescaled.max(reached.unwrap_or(Timestamp::UNIX_EPOCH)))
 }
 
+/// Whether the target's template has a container that counts in a metric and that some pod lacks: its usage is unknown.
+fn adds_containers(case: &Case<'_>, step: &MetricStep) -> bool {
+    let Some(template) = case.template() else {
+        return false;
+    };
+    let counted = case.counted_containers(template, step);
+    let mut names = counted.map(|it| &*it.name);
+    names.any(|name| {
+        case.counted(step)
+            .any(|(_, pod)| pod.container(name).is_none())
+    })
+}
+
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
@@ -208,9 +221,10 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     // Pods of which only some request as a whole are of different templates.
     let are_mixed = sums.len() > 1 && sums.contains_key(&None);
     let renewed = case.renewed();
-    let new = renewed.decision.metric(step.index)?.proposal()?;
-    let in_template = f64::from(new.current.average_utilization?) / 100.0;
-    if are_mixed || in_template < SEVERAL {
+    let new = renewed.decision.metric(step.index)?.proposal();
+    let in_template = new.and_then(|it| it.current.average_utilization);
+    let is_enough = in_template.is_some_and(|percent| f64::from(percent) / 100.0 < SEVERAL);
+    if are_mixed || is_enough || adds_containers(case, step) {
         return None;
     }
     let (container, (used, requested, request)) = sums
@@ -331,6 +345,17 @@ mod tests {
             ("of pods as a whole, beside a new template", of_new_template),
             ("of pods that have to be deleted", on_delete("100m")),
             (
+                "of pods that have to be deleted, beside a new template of another container",
+                patched(
+                    "100m",
+                    json!({"containers": [build::requesting("main", "600m")]}),
+                ),
+            ),
+            (
+                "of pods that have to be deleted, beside a new template without requests",
+                patched("100m", json!({"containers": [{"name": "app"}]})),
+            ),
+            (
                 "of pods that have to be deleted, beside a new template",
                 on_delete("400m"),
             ),
@@ -420,6 +445,8 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
+        of pods that have to be deleted, beside a new template of another container: none
+        of pods that have to be deleted, beside a new template without requests: as of pods that have to be deleted
         of pods that have to be deleted, beside a new template: none
         of pods that have to be deleted, beside a template that is too small as well: as of pods that have to be deleted
         below a partition, beside a new template: none

@@ -16,6 +16,7 @@ use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::snapshot::input::Input;
+use crate::snapshot::note::{Note, Subject};
 use crate::whatif::expect::{
     Expectation, ExpectationVerdict, FindingSearch, Gate, PassFacts, Truth,
 };
@@ -141,6 +142,7 @@ impl FindingsWatch {
                 of_metrics: watched.is_of_metrics(),
                 with_other_history: is_open && with_other_history.iter().any(is_one),
                 at_other_time: is_open && at_other_time.iter().any(is_one),
+                unread: unread(*watched, &pass.input),
             };
             Expectation::not_found(watched.as_str(), watched.none(), &search, facts)
         });
@@ -189,6 +191,27 @@ impl FindingsWatch {
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
     }
+}
+
+/// Returns the reason why a finding whose code is named may be hidden. Those that are named by severity are the ones
+/// that the user's rights show.
+fn unread(watched: Watched, input: &Input) -> Option<String> {
+    let Watched::Code(code) = watched else {
+        return None;
+    };
+    let mut around = input.surroundings.unread.iter();
+    let hidden = around.find(|(fact, _)| fact.hides(code.as_str()));
+    let is_of_others = |it: &&Note| {
+        matches!(
+            it.subject,
+            Subject::SharedPods | Subject::UnknownSelector { .. }
+        )
+    };
+    let of_others = input.notes.iter().find(is_of_others);
+    hidden.map(|(_, why)| why.to_string()).or_else(|| {
+        let own = of_others.filter(|_| code == Code::SharedPods);
+        own.map(Note::to_string)
+    })
 }
 
 /// A pass, judged by `--fail-on`.

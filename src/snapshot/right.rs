@@ -59,8 +59,25 @@ pub enum UnknownFact {
     #[error("unknown whether a VerticalPodAutoscaler sets requests")]
     VerticalPodAutoscalers,
     /// Whether there are findings of this kind.
-    #[error("findings such as {0} are left out")]
-    Findings(&'static str),
+    #[error("{} are left out", such(.0))]
+    Findings(&'static [&'static str]),
+}
+
+impl UnknownFact {
+    /// Whether findings with a code are not found because of it.
+    pub(crate) fn hides(self, code: &str) -> bool {
+        matches!(self, Self::Findings(codes) if codes.contains(&code))
+    }
+}
+
+/// Names findings by the first of their codes.
+pub(crate) fn such(codes: &[&str]) -> String {
+    let named = match codes {
+        [first, second] => format!("{first} and {second}"),
+        [first, second, _, ..] => format!("{first}, {second} and others"),
+        few => few.concat(),
+    };
+    format!("findings such as {named}")
 }
 
 /// The reason why a fact could not be determined.

@@ -163,6 +163,21 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     ] {
         assert!(told.contains(part), "no {part:?} in: {told}");
     }
+    // A finding that is named may be hidden there; rights alone do not make severities uncertain.
+    for (watched, right) in [
+        ("other-writer", Some("get deployments.apps")),
+        ("foreign-pods", Some("list replicasets.apps")),
+        ("paused-by-keda", None),
+        ("error", None),
+    ] {
+        let ran = explain_as(&server, "bob", &["--fail-on", watched]);
+        let code = if right.is_some() { 4 } else { 0 };
+        assert_eq!(ran.code, Some(code), "{watched}: {}", ran.stderr);
+        let want = right.map_or_else(String::new, |right| {
+            format!("--fail-on {watched} is unknown: missing permission: {right} in ")
+        });
+        assert!(ran.stderr.contains(&want), "{watched}: {}", ran.stderr);
+    }
 }
 
 /// The target exists, because its scale does.

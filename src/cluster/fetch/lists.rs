@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::super::Failure;
 use super::discovery::Resource;
 use super::pages::{PageReader, selected_pods};
-use super::right::missing;
+use super::right::{cause, missing};
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, replica_sets_path, resource};
 use super::{Awaited, Fetch};
 use crate::apimachinery::selector::{Labels, Selectors};
@@ -25,7 +25,7 @@ use crate::snapshot::Scale;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::right::MissingRight;
+use crate::snapshot::right::{MissingRight, UnknownFactCause};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Workload;
 
@@ -218,17 +218,23 @@ impl Fetch<'_> {
             return self.surround(wishes, answers).await;
         };
         for (wish, scale) in wished {
-            if let Some(sets) = listed.remove(scale.selector.as_str()) {
-                answers.answer(&wish, sets);
+            match &mut listed {
+                Ok(listed) => {
+                    if let Some(sets) = listed.remove(scale.selector.as_str()) {
+                        answers.answer(&wish, sets);
+                    }
+                }
+                Err(why) => answers.leave_out(&wish, why.clone()),
             }
         }
     }
 
-    /// Lists the ReplicaSets behind scales; `None` if they have to be requested one by one.
+    /// Lists the ReplicaSets behind scales, or returns the right that is missing for it; `None` if they have to be
+    /// requested one by one.
     async fn list_replica_sets(
         &self,
         scales: impl Iterator<Item = &Scale>,
-    ) -> Option<BySelector<Workload>> {
+    ) -> Option<Result<BySelector<Workload>, UnknownFactCause>> {
         let asked = AskedSelectors::of(scales)?;
         let path = replica_sets_path(self.namespace, asked.common());
         let selects = {
@@ -239,8 +245,8 @@ impl Fetch<'_> {
             .workloads(&path, "ReplicaSetList", asked.most(), selects)
             .await
         {
-            Ok(listed) => Some(asked.sort(listed?, |it| &it.metadata.labels)),
-            Err(failure) if self.leave_out(OF_REPLICA_SETS, &failure) => Some(HashMap::new()),
+            Ok(listed) => Some(Ok(asked.sort(listed?, |it| &it.metadata.labels))),
+            Err(failure) if self.leave_out(OF_REPLICA_SETS, &failure) => Some(Err(cause(&failure))),
             Err(_) => None,
         }
     }

@@ -16,7 +16,7 @@ use super::items::HpaItem;
 use super::lists::Lists;
 use super::optional::{other, version_of};
 use super::scale::FetchedScale;
-use super::surroundings::{MANY, SurroundingAnswers, Wish};
+use super::surroundings::{MANY, SurroundingAnswers, Wish, unlearnt};
 use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
@@ -201,7 +201,10 @@ impl ListedNamespace<'_, '_> {
         let scaled_objects = async {
             let owned = || wanted(scales).filter_map(|(hpa, _)| Wish::scaled_object(hpa));
             let all = Wish::scaled_objects(self.fetch.namespace);
-            if owned().nth(1).is_none() || !self.fetch.surrounding(all, &self.answers).await {
+            let is_listed = owned().nth(1).is_some()
+                && self.fetch.surrounding(all.clone(), &self.answers).await;
+            if !is_listed {
+                self.answers.forget(&all);
                 self.fetch.surround(owned(), &self.answers).await;
             }
         };
@@ -319,8 +322,8 @@ impl ListedNamespace<'_, '_> {
         let is_resized = wishes.contains(&vpas[1]);
         observed.notes.extend(optional.notes.iter().cloned());
         if is_resized {
-            let unlearnt = about.surroundings.unlearnt(vpas.iter());
-            observed.notes.extend(unlearnt);
+            let unread = about.surroundings.unread(vpas.iter());
+            observed.notes.extend(unlearnt(&unread));
         }
         self.answers.surround(&mut observed, &wishes);
         if is_resized {

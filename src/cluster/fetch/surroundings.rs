@@ -30,7 +30,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::{CUSTOM, CrossVersionObjectReference, EXTERNAL, Hpa, RESOURCE};
 use crate::snapshot::note::Note;
-use crate::snapshot::right::{UnknownFact, UnknownFactCause};
+use crate::snapshot::right::{UnknownFact, UnknownFactCause, such};
 use crate::snapshot::surroundings::Workload;
 
 /// The number of these objects that are requested concurrently.
@@ -66,7 +66,7 @@ impl Wish {
         let all = resource(&hpa.spec.scale_target_ref)?.collection(&hpa.namespace);
         Some(Self {
             path: format!("{all}?limit={MANY}"),
-            adds: UnknownFact::Findings("target-not-found"),
+            adds: UnknownFact::Findings(&["target-not-found"]),
         })
     }
 
@@ -133,12 +133,12 @@ impl Wish {
             );
             Self {
                 path,
-                adds: UnknownFact::Findings("metrics-api-unavailable"),
+                adds: UnknownFact::Findings(&["metrics-api-unavailable"]),
             }
         });
         services.chain(asks_for_names(hpa).then(|| Self {
             path: EXTERNAL_METRICS.to_owned(),
-            adds: UnknownFact::Findings("metric-not-found"),
+            adds: UnknownFact::Findings(&["metric-not-found"]),
         }))
     }
 
@@ -210,13 +210,17 @@ fn asks_for_names(hpa: &Hpa) -> bool {
 }
 
 /// The findings that need the target.
-const OF_TARGET: UnknownFact = UnknownFact::Findings("other-writer, old-revision-pods and others");
+const OF_TARGET: UnknownFact = UnknownFact::Findings(&[
+    "other-writer",
+    "old-revision-pods",
+    "requests-differ-from-template",
+]);
 /// The findings that need the ReplicaSets of pods.
 pub(super) const OF_REPLICA_SETS: UnknownFact =
-    UnknownFact::Findings("foreign-pods and old-revision-pods");
+    UnknownFact::Findings(&["foreign-pods", "old-revision-pods"]);
 const OF_KEDA: Wish = Wish {
     path: String::new(),
-    adds: UnknownFact::Findings("paused-by-keda"),
+    adds: UnknownFact::Findings(&["paused-by-keda", "metric-failing"]),
 };
 
 /// Returns the resource of a target, if its kind is supported.
@@ -300,25 +304,27 @@ impl SurroundingAnswers {
         }
         // A target without a scale would explain nothing.
         let explains = |wish: &&Wish| scale.is_ok() || wish.adds != OF_TARGET;
-        let notes = self.unlearnt(wishes.iter().filter(explains));
-        observed.notes.extend(notes);
+        around.unread = self.unread(wishes.iter().filter(explains));
+        observed.notes.extend(unlearnt(&around.unread));
     }
 
-    /// Returns a note about each fact that is unknown because wishes have no answer, except for missing rights.
-    pub(super) fn unlearnt<'w>(&self, wishes: impl Iterator<Item = &'w Wish>) -> Vec<Note> {
+    /// Returns each fact that is unknown because wishes have no answer, with the reason.
+    pub(super) fn unread<'w>(
+        &self,
+        wishes: impl Iterator<Item = &'w Wish>,
+    ) -> Vec<(UnknownFact, UnknownFactCause)> {
         let paths: BTreeSet<&str> = wishes.map(|wish| &*wish.path).collect();
         let answers = self.0.borrow();
-        let mut notes = Vec::new();
-        for (adds, why) in paths
+        let mut unread = Vec::new();
+        for left_out in paths
             .iter()
             .filter_map(|path| answers.get(*path)?.left_out.as_ref())
         {
-            let note = Note::not_known(*adds, why);
-            if !notes.contains(&note) {
-                notes.push(note);
+            if !unread.contains(left_out) {
+                unread.push(left_out.clone());
             }
         }
-        notes
+        unread
     }
 
     /// Waits for a list that answers wishes; what they add is left out until it arrives.
@@ -351,6 +357,16 @@ impl SurroundingAnswers {
         self.0.borrow_mut().insert(path.to_owned(), answer);
     }
 
+    /// Leaves out what a wish adds.
+    pub(super) fn leave_out(&self, wish: &Wish, why: UnknownFactCause) {
+        self.put(&wish.path, Objects::default(), Some((wish.adds, why)));
+    }
+
+    /// Removes what came for a wish that others replace.
+    pub(super) fn forget(&self, wish: &Wish) {
+        self.0.borrow_mut().remove(&wish.path);
+    }
+
     /// Whether a wish was sent.
     pub(super) fn has_asked(&self, wish: &Wish) -> bool {
         self.0.borrow().contains_key(&wish.path)
@@ -362,6 +378,14 @@ impl SurroundingAnswers {
         let answer = answers.get_mut(&wish.path);
         answer.map_or_else(Objects::default, |it| std::mem::take(&mut it.objects))
     }
+}
+
+/// Returns a note about each fact that is unknown, except for missing rights.
+pub(super) fn unlearnt(unread: &[(UnknownFact, UnknownFactCause)]) -> impl Iterator<Item = Note> {
+    let failed = unread
+        .iter()
+        .filter(|(_, why)| !matches!(why, UnknownFactCause::MissingRight(_)));
+    failed.map(|(fact, why)| Note::not_known(*fact, why))
 }
 
 impl Fetch<'_> {
@@ -395,7 +419,7 @@ impl Fetch<'_> {
             }
             Err(failure) if self.leave_out(adds, &failure) => {
                 is_refused = true;
-                None
+                Some(cause(&failure))
             }
             // There is nothing of that kind or name. Where it matters, targets exist, and so do lists of ReplicaSets.
             Err(failure) if failure.is_not_found() && !exists(adds) => None,
@@ -436,7 +460,7 @@ impl Fetch<'_> {
             let advice = right.advice();
             self.session.note_once(match adds {
                 UnknownFact::Findings(codes) => {
-                    format!("left out findings such as {codes}: {advice}")
+                    format!("left out {}: {advice}", such(codes))
                 }
                 adds => format!("{adds}: {advice}"),
             });

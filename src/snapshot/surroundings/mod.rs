@@ -24,6 +24,7 @@ pub use workload::{
 use super::evidence::Counted;
 use super::hpa::{CUSTOM, CrossVersionObjectReference, Hpa, MetricSpec};
 use super::pod::{Pod, Requests, by_revision};
+use super::right::{UnknownFact, UnknownFactCause};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::REVISION;
@@ -47,6 +48,8 @@ pub struct Surroundings {
     /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
     /// names that they serve, and those of the same name for other kinds of objects.
     pub served_metrics: BTreeMap<String, Vec<String>>,
+    /// What could not be read of all this, with the reasons.
+    pub unread: Vec<(UnknownFact, UnknownFactCause)>,
     /// The version of the custom metrics API that the controller requests, if it is known.
     pub custom_version: Option<String>,
     /// Whether the target has no scale only because the input lacks it; the API server has not said so.

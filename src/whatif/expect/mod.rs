@@ -184,6 +184,8 @@ pub struct FindingSearch {
     pub with_other_history: bool,
     /// Whether there are some at the other time of the pass, if its time is in doubt.
     pub at_other_time: bool,
+    /// The reason why there may be some that the objects around the pass hide, as they were not read.
+    pub unread: Option<String>,
 }
 
 /// A field that an expectation uses.
@@ -262,17 +264,20 @@ impl Expectation {
             of_metrics,
             with_other_history,
             at_other_time,
+            unread,
         } = search;
         let lacking = if *of_metrics {
             facts.lacking_to_read()
         } else {
             facts.lacking()
         };
-        let open = lacking.or_else(|| match (with_other_history, at_other_time) {
-            (true, true) => Some(facts::HISTORY.to_owned()),
-            (true, false) => Some(facts.history_hint()),
-            (false, true) => facts.time_hint(),
-            (false, false) => None,
+        let open = lacking.or_else(|| unread.clone()).or_else(|| {
+            match (with_other_history, at_other_time) {
+                (true, true) => Some(facts::HISTORY.to_owned()),
+                (true, false) => Some(facts.history_hint()),
+                (false, true) => facts.time_hint(),
+                (false, false) => None,
+            }
         });
         let (truth, hint) = match open {
             _ if !found.is_empty() => (Truth::False, Some(format!("found {}", found.join(", ")))),

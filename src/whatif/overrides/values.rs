@@ -365,7 +365,9 @@ fn check_parts(
     let measured = samples(snapshot, place, spec);
     if is_several && !measured.iter().any(|(name, _)| is_meant(name)) {
         let message = format!("{label}: the part of each container is unknown");
-        return Err(Error::usage(message).hint("set the usage of each container that the HPA scales by"));
+        return Err(
+            Error::usage(message).hint("set the usage of each container that the HPA scales by")
+        );
     }
     Ok(())
 }

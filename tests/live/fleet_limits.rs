@@ -394,7 +394,7 @@ fn replica_sets_that_come_late_are_not_forgotten() {
     assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
     // Three pages, which together take longer than anything else is waited for.
     let long = explain(
-        &served(1100, Duration::from_millis(500)),
+        &served(1100, Duration::from_millis(400)),
         "admin",
         &["-n", "shop"],
     );

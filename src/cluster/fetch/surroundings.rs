@@ -259,11 +259,11 @@ fn scaled_objects(namespace: &str) -> String {
 
 /// The answers to wishes that have arrived so far, by path.
 #[derive(Default)]
-pub(super) struct SurroundingAnswers(RefCell<HashMap<String, Answer>>);
+pub(super) struct SurroundingAnswers(RefCell<HashMap<String, WishAnswer>>);
 
 /// What has come for a wish.
 #[derive(Default)]
-struct Answer {
+struct WishAnswer {
     objects: Objects,
     /// The findings that are left out and the reason, if they are.
     left_out: Option<(UnknownFact, UnknownFactCause)>,
@@ -353,7 +353,7 @@ impl SurroundingAnswers {
     }
 
     fn put(&self, path: &str, objects: Objects, left_out: Option<(UnknownFact, UnknownFactCause)>) {
-        let answer = Answer { objects, left_out };
+        let answer = WishAnswer { objects, left_out };
         self.0.borrow_mut().insert(path.to_owned(), answer);
     }
 

@@ -214,6 +214,7 @@ const OF_TARGET: UnknownFact = UnknownFact::Findings(&[
     "other-writer",
     "old-revision-pods",
     "requests-differ-from-template",
+    "replicas-without-pods",
 ]);
 /// The findings that need the ReplicaSets of pods.
 pub(super) const OF_REPLICA_SETS: UnknownFact =

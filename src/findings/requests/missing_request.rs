@@ -226,17 +226,11 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             let source = match (case.top_owner(pod), template) {
                 (Top::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
-                    let has = |pod: &Pod| pod.has_container(container);
-                    let in_all = || {
-                        revisions
-                            .may_be_current()
-                            .is_some_and(|mut own| own.all(has))
-                    };
+                    let in_all = || revisions.all_may_have(container);
                     let is_everywhere = *everywhere.entry(container).or_insert_with(in_all);
-                    let had = case.template_of(pod).map(has);
-                    let is_left = had.unwrap_or(is_current != Some(true) && !is_everywhere);
+                    let is_left = revisions.is_left(case, pod, container, is_everywhere);
                     let is_requested = has_request(template, container, &step.name);
-                    match (is_current, is_requested, has(template)) {
+                    match (is_current, is_requested, template.has_container(container)) {
                         (Some(true), true, _) => ContainerOrigin::Lost,
                         (_, true, _) => ContainerOrigin::Earlier,
                         (_, false, true) => ContainerOrigin::Template,

@@ -188,6 +188,19 @@ impl<'p> Revisions<'p> {
         rest.peek().is_some().then_some(rest)
     }
 
+    /// Whether all pods that may have the target's template have a container.
+    fn all_may_have(&self, container: &str) -> bool {
+        let has = |pod: &Pod| pod.has_container(container);
+        self.may_be_current().is_some_and(|mut own| own.all(has))
+    }
+
+    /// Whether a pod has a container that the target's template lacks from an earlier template, and not from an injector:
+    /// that template has it or, if it was not read, not all pods that may have the target's do, `is_everywhere`.
+    fn is_left(&self, case: &Case<'_>, pod: &Pod, container: &str, is_everywhere: bool) -> bool {
+        let had = case.template_of(pod).map(|it| it.has_container(container));
+        had.unwrap_or(!is_everywhere && self.is_current(pod) != Some(true))
+    }
+
     /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
     fn pods_of_template(self) -> Vec<&'p Pod> {
         let Self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{counted_requests, milli, rounded_request, utilizations};
+use super::{Revisions, counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, lowest_limit};
@@ -167,16 +167,27 @@ fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
     Some(rescaled.max(reached.unwrap_or(Timestamp::UNIX_EPOCH)))
 }
 
-/// Whether the target's template has a container that counts in a metric and that some pod lacks: its usage is unknown.
-fn adds_containers(case: &Case<'_>, step: &MetricStep) -> bool {
+/// Whether pods of the target's template have other containers that count in a metric than these pods, apart from injected
+/// ones, so that their usage is unknown.
+fn changes_containers(case: &Case<'_>, step: &MetricStep) -> bool {
     let Some(template) = case.template() else {
         return false;
     };
-    let counted = case.counted_containers(template, step);
-    let mut names = counted.map(|it| &*it.name);
-    names.any(|name| {
-        case.counted(step)
-            .any(|(_, pod)| pod.container(name).is_none())
+    let revisions = Revisions::of(case);
+    let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
+    let made: Vec<&str> = case
+        .counted_containers(template, step)
+        .map(|it| &*it.name)
+        .collect();
+    case.counted(step).any(|(_, pod)| {
+        let names = case.counted_containers(pod, step).map(|it| &*it.name);
+        let mut gone = names.filter(|name| !made.contains(name));
+        made.iter().any(|name| !pod.has_container(name))
+            || gone.any(|name| {
+                let in_all = || revisions.all_may_have(name);
+                let is_everywhere = *everywhere.entry(name).or_insert_with(in_all);
+                revisions.is_left(case, pod, name, is_everywhere)
+            })
     })
 }
 
@@ -220,11 +231,14 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     }
     // Pods of which only some request as a whole are of different templates.
     let are_mixed = sums.len() > 1 && sums.contains_key(&None);
+    if are_mixed || changes_containers(case, step) {
+        return None;
+    }
     let renewed = case.renewed();
     let new = renewed.decision.metric(step.index)?.proposal();
     let in_template = new.and_then(|it| it.current.average_utilization);
     let is_enough = in_template.is_some_and(|percent| f64::from(percent) / 100.0 < SEVERAL);
-    if are_mixed || is_enough || adds_containers(case, step) {
+    if is_enough {
         return None;
     }
     let (container, (used, requested, request)) = sums
@@ -305,6 +319,15 @@ mod tests {
             let template = json!({"spec": {"template": {"spec": spec}}});
             with(&on_delete(request), "StatefulSet", &template)
         };
+        let dropped = {
+            let side = json!({"spec": {"containers":
+                [build::requesting("app", "100m"), build::requesting("side", "100m")]}});
+            let used = json!({"containers": [{"name": "app", "usage": {"cpu": "200m"}},
+                {"name": "side", "usage": {"cpu": "300m"}}]});
+            let outdated = json!({"status": {"replicas": 2, "updatedReplicas": 0}});
+            let set = with(&on_delete("100m"), "StatefulSet", &outdated);
+            with(&with(&set, "Pod", &side), "PodMetrics", &used)
+        };
         let limits = |cpu: &str| {
             let limits = json!({"name": "app", "resources": {"limits": {"cpu": cpu}}});
             json!({"containers": [limits]})
@@ -350,6 +373,10 @@ mod tests {
                     "100m",
                     json!({"containers": [build::requesting("main", "600m")]}),
                 ),
+            ),
+            (
+                "of pods that have to be deleted, beside a new template without their busiest container",
+                dropped,
             ),
             (
                 "of pods that have to be deleted, beside a new template without requests",
@@ -446,6 +473,7 @@ mod tests {
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
         of pods that have to be deleted, beside a new template of another container: none
+        of pods that have to be deleted, beside a new template without their busiest container: none
         of pods that have to be deleted, beside a new template without requests: as of pods that have to be deleted
         of pods that have to be deleted, beside a new template: none
         of pods that have to be deleted, beside a template that is too small as well: as of pods that have to be deleted

@@ -84,10 +84,11 @@ impl Kind for SuspectUnit {
             return self.use_value(about);
         }
         let (hint, command) = about.try_target(self.metric, &self.meant.to_string());
+        let of_trigger = about.trigger_number(self.metric, &self.meant);
+        let to = of_trigger.unwrap_or_else(|| about.amount(self.metric, &self.meant));
         Remedy::SetTarget
             .says(format!(
-                "Set the target to {}, if that is what is meant{hint}.",
-                about.amount(self.metric, &self.meant)
+                "Set the target to {to}, if that is what is meant{hint}."
             ))
             .with_all(command)
     }
@@ -663,6 +664,17 @@ mod tests {
             let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
             assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
         }
+    }
+
+    /// KEDA parses a threshold as a number, not as a quantity.
+    #[test]
+    fn a_threshold_that_is_meant_is_a_number() {
+        let items = triggered("5", "20M", &json!({}));
+        let text = said(Code::SuspectUnit, &items).advice.text();
+        assert!(
+            text.starts_with("Set the target to 5000000, if that"),
+            "{text}"
+        );
     }
 
     /// A latency, or another average, that a target per replica divides by the replicas.

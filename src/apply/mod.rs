@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
+use crate::cluster::write::wait::{WaitEnd, Waited};
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 use gate::{Concern, GateCode};
@@ -126,37 +127,6 @@ impl Extra {
     }
 }
 
-/// The end of a wait, and the replicas at that time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Waited {
-    /// The kind of end.
-    pub end: WaitEnd,
-    /// The replicas that were ready, or that someone else has set.
-    pub replicas: i32,
-    /// The other writer, if someone else has set them and is known.
-    pub by: Option<String>,
-    /// The exit code of the signal that ended it, or 0.
-    #[serde(skip)]
-    pub signal: u8,
-}
-
-/// The kinds of ends of a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum WaitEnd {
-    /// All replicas are ready.
-    Ready,
-    /// Someone else has changed the count.
-    Changed,
-    /// The target is gone.
-    Gone,
-    /// They were not ready in time.
-    TimedOut,
-    /// A signal ended it.
-    Interrupted,
-}
-
 impl Applied {
     /// Returns the concerns that are overridden.
     pub fn forced(&self) -> impl Iterator<Item = &Concern> {
@@ -195,9 +165,9 @@ impl Applied {
             _ => extra.unwrap_or(match &self.wait {
                 None => 0,
                 Some(Ok(waited)) => match waited.end {
-                    WaitEnd::Ready | WaitEnd::Changed => 0,
-                    WaitEnd::Gone | WaitEnd::TimedOut => 1,
-                    WaitEnd::Interrupted => waited.signal,
+                    WaitEnd::Ready(_) | WaitEnd::Changed(..) => 0,
+                    WaitEnd::Unstated(_) | WaitEnd::Gone | WaitEnd::TimedOut(_) => 1,
+                    WaitEnd::Interrupted(signal) => signal,
                 },
                 Some(Err(_)) => 1,
             }),

@@ -7,16 +7,20 @@ use serde_json::Value;
 
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::names;
 use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::{Failure, Session};
+use crate::saved::assemble::has_own_scale;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::written::FIELD_MANAGER;
 
 /// The relevant fields of a target.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct TargetObject {
+    api_version: String,
+    kind: String,
     pub(crate) metadata: Metadata,
     pub(crate) spec: TargetSpec,
     pub(crate) status: TargetStatus,
@@ -32,8 +36,8 @@ pub(crate) struct TargetSpec {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct TargetStatus {
-    pub(crate) replicas: i32,
-    pub(crate) ready_replicas: i32,
+    pub(crate) replicas: Option<i32>,
+    ready_replicas: Option<i32>,
     observed_generation: Option<Value>,
 }
 
@@ -43,23 +47,26 @@ impl TargetObject {
         Counted::new(replicas, &self.metadata.managed_fields, until)
     }
 
-    /// Whether it has exactly this many replicas, all of them ready.
-    pub(crate) fn has(&self, replicas: i32) -> bool {
-        let TargetStatus {
-            replicas: there,
-            ready_replicas,
-            observed_generation,
-        } = &self.status;
+    /// Whether its controller has seen its spec, as far as it says so.
+    pub(crate) fn is_observed(&self) -> bool {
         // Some kinds write the generation as text.
-        let observed = observed_generation.as_ref().and_then(|seen| match seen {
+        let stated = self.status.observed_generation.as_ref();
+        let observed = stated.and_then(|seen| match seen {
             Value::String(text) => text.parse().ok(),
             seen => seen.as_i64(),
         });
-        let current = match (self.metadata.generation, observed) {
+        match (self.metadata.generation, observed) {
             (Some(generation), Some(observed)) => observed >= generation,
             _ => true,
-        };
-        current && *there == replicas && *ready_replicas == replicas
+        }
+    }
+
+    /// Returns how many replicas exist and how many of them are ready, as far as its status says so. The known kinds
+    /// omit a count of zero; what other kinds omit is unknown.
+    pub(crate) fn counts(&self) -> [Option<i32>; 2] {
+        let is_known = has_own_scale(names::group(&self.api_version), &self.kind);
+        [self.status.replicas, self.status.ready_replicas]
+            .map(|count| count.or(is_known.then_some(0)))
     }
 
     /// Returns the last writer of the replicas, if known; this program, if it is one of several.
@@ -96,30 +103,50 @@ mod tests {
     }
 
     #[test]
-    fn a_target_has_its_replicas_once_it_knows_the_write_and_all_are_ready() {
-        for (generation, observed, replicas, ready, has) in [
-            (json!(2), json!(2), 3, 3, true),
-            (json!(2), json!(3), 3, 3, true),
-            (json!(2), json!("2"), 3, 3, true),
-            // Its controller has not seen the write.
-            (json!(2), json!(1), 3, 3, false),
-            (json!(10), json!("9"), 3, 3, false),
+    fn a_target_is_observed_once_its_controller_knows_the_write() {
+        for (generation, observed, is_observed) in [
+            (json!(2), json!(2), true),
+            (json!(2), json!(3), true),
+            (json!(2), json!("2"), true),
+            (json!(2), json!(1), false),
+            (json!(10), json!("9"), false),
             // Not every kind has it.
-            (json!(null), json!(1), 3, 3, true),
-            (json!(2), json!(null), 3, 3, true),
-            (json!(2), json!("of text"), 3, 3, true),
-            // Pods are starting, or still exist.
-            (json!(2), json!(2), 3, 2, false),
-            (json!(2), json!(2), 4, 3, false),
-            (json!(2), json!(2), 4, 4, false),
+            (json!(null), json!(1), true),
+            (json!(2), json!(null), true),
+            (json!(2), json!("of text"), true),
         ] {
             let target = target(&json!({
                 "metadata": {"generation": generation},
-                "status": {
-                    "observedGeneration": observed, "replicas": replicas, "readyReplicas": ready,
-                },
+                "status": {"observedGeneration": observed},
             }));
-            assert_eq!(target.has(3), has, "{target:?}");
+            assert_eq!(target.is_observed(), is_observed, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_not_stated_is_zero_only_for_kinds_that_omit_zero() {
+        let both = json!({"replicas": 4, "readyReplicas": 3});
+        for (api_version, kind, status, counts) in [
+            ("apps/v1", "Deployment", &both, [Some(4), Some(3)]),
+            ("shop.example.com/v1", "Queue", &both, [Some(4), Some(3)]),
+            ("apps/v1", "Deployment", &json!(null), [Some(0); 2]),
+            ("v1", "ReplicationController", &json!({}), [Some(0); 2]),
+            (
+                "argoproj.io/v1alpha1",
+                "Rollout",
+                &json!({"replicas": 4}),
+                [Some(4), Some(0)],
+            ),
+            (
+                "shop.example.com/v1",
+                "Queue",
+                &json!({"replicas": 4, "observedGeneration": 2}),
+                [Some(4), None],
+            ),
+            ("shop.example.com/v1", "Deployment", &json!({}), [None; 2]),
+        ] {
+            let object = json!({"apiVersion": api_version, "kind": kind, "status": status});
+            assert_eq!(target(&object).counts(), counts, "{object}");
         }
     }
 

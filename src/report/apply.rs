@@ -9,9 +9,10 @@ use super::section::{Detail, Part, Section};
 use crate::apimachinery::names::shell_word;
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
-use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
+use crate::apply::{Applied, ApplyOutcome, Change, Extra};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
+use crate::cluster::write::wait::{WaitEnd, Waited};
 use crate::error::Error;
 use crate::findings::Severity;
 use crate::findings::command::typed;
@@ -78,11 +79,17 @@ struct ExtraView<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct WaitView<'a> {
-    #[serde(flatten)]
-    waited: Option<&'a Waited>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
+#[serde(untagged)]
+enum WaitView<'a> {
+    Ended {
+        end: &'static str,
+        replicas: Option<i32>,
+        by: Option<&'a str>,
+        message: String,
+    },
+    Failed {
+        error: &'a str,
+    },
 }
 
 impl<'a> ApplyResult<'a> {
@@ -129,9 +136,9 @@ impl<'a> ApplyResult<'a> {
             result,
             status: applied.status.as_ref().map(extra),
             event: applied.event.as_ref().map(extra),
-            wait: applied.wait.as_ref().map(|wait| WaitView {
-                waited: wait.as_ref().ok(),
-                error: wait.as_ref().err().map(|e| &*e.message),
+            wait: applied.wait.as_ref().map(|wait| match wait {
+                Ok(waited) => WaitView::of(waited),
+                Err(e) => WaitView::Failed { error: &e.message },
             }),
             explanation,
             applied,
@@ -295,7 +302,7 @@ impl<'a> ApplyResult<'a> {
                 bare: false,
                 ..e.clone().within("failed to wait")
             }),
-            Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
+            Ok(waited) if matches!(waited.end, WaitEnd::Ready(_) | WaitEnd::Changed(..)) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
         told.into_iter().chain(extras).chain(waited).collect()
@@ -571,21 +578,51 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     before.into_iter().chain([does, memory]).collect()
 }
 
+impl<'a> WaitView<'a> {
+    fn of(waited: &'a Waited) -> Self {
+        let ready = waited.counts.and_then(|counts| counts.ready);
+        let (end, replicas, by) = match &waited.end {
+            WaitEnd::Ready(replicas) => ("ready", Some(*replicas), None),
+            WaitEnd::Unstated(_) => ("unstated", None, None),
+            WaitEnd::Changed(replicas, by) => ("changed", Some(*replicas), by.as_deref()),
+            WaitEnd::Gone => ("gone", None, None),
+            WaitEnd::TimedOut(_) => ("timedOut", ready, None),
+            WaitEnd::Interrupted(_) => ("interrupted", ready, None),
+        };
+        Self::Ended {
+            end,
+            replicas,
+            by,
+            message: ended(waited),
+        }
+    }
+}
+
 /// Describes how a wait ended.
-fn ended(waited: &Waited) -> String {
-    let Waited {
-        end, replicas, by, ..
-    } = waited;
+fn ended(Waited { end, counts }: &Waited) -> String {
+    let seen = counts.map(|counts| format!(" (last seen: {counts})"));
+    let seen = seen.unwrap_or_default();
     match end {
-        WaitEnd::Ready => format!("all {replicas} replicas are ready"),
-        WaitEnd::Changed => {
+        WaitEnd::Ready(replicas) => format!("all {replicas} replicas are ready"),
+        WaitEnd::Unstated(replicas) => format!(
+            "the target has {}, but its status does not say how many are ready (no readyReplicas); the scale was \
+             written",
+            count(*replicas, "replica")
+        ),
+        WaitEnd::Changed(replicas, by) => {
             let writer = by.as_deref().unwrap_or("something else");
             format!("{writer} has since set the replicas to {replicas}")
         }
         WaitEnd::Gone => "the target no longer exists".to_owned(),
-        WaitEnd::TimedOut => {
-            format!("the replicas were not ready in time ({replicas} are); the scale was written")
+        WaitEnd::TimedOut(failure) => {
+            let failed = failure
+                .as_ref()
+                .map(|it| format!("; the last check failed: {it}"));
+            let failed = failed.unwrap_or_default();
+            format!("the replicas were not seen ready in time{seen}; the scale was written{failed}")
         }
-        WaitEnd::Interrupted => "interrupted while waiting; the scale was written".to_owned(),
+        WaitEnd::Interrupted(_) => {
+            format!("interrupted while waiting{seen}; the scale was written")
+        }
     }
 }

@@ -833,6 +833,12 @@ fn a_wait_follows_the_replicas() {
     let gone: Change = |cluster| {
         cluster.remove("apps/v1", "Deployment", WEB);
     };
+    // A pod of the old revision hangs.
+    let surging: Change = |cluster| {
+        cluster.edit("apps/v1", "Deployment", WEB, |target| {
+            target["status"] = json!({"replicas": 5, "readyReplicas": 4});
+        });
+    };
     // It has as many replicas, all of them ready.
     let recreated: Change = |cluster| {
         recreate(cluster);
@@ -875,7 +881,14 @@ fn a_wait_follows_the_replicas() {
             "--wait=300ms",
             1,
             "timedOut",
-            "the replicas were not ready in time (0 are)",
+            "the replicas were not seen ready in time (last seen: 0 of 2 ready, 4 wanted); the scale was written",
+        ),
+        (
+            Some(surging),
+            "--wait=1ms",
+            1,
+            "timedOut",
+            "(last seen: 4 of 5 ready, 4 wanted)",
         ),
     ] {
         let run = |more: &[&str]| {
@@ -898,6 +911,8 @@ fn a_wait_follows_the_replicas() {
         );
         let answer = answer(&run(&["-o", "json"]));
         assert_eq!(answer["wait"]["end"], end);
+        let message = answer["wait"]["message"].as_str().expect("text");
+        assert!(message.contains(told), "{end}: {message}");
         assert_eq!(answer["result"]["outcome"], "written", "{end}");
     }
 }
@@ -1255,15 +1270,41 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             vec![(target().from(6), Fault::InternalError)],
             "--wait=300ms",
             1,
-            "error: failed to wait: the replicas were not seen ready in time, and the last check \
-             failed: Error from server (InternalError): ",
+            "error: the replicas were not seen ready in time (last seen: 0 of 2 ready, 4 wanted); the scale was \
+             written; the last check failed: Error from server (InternalError): ",
+        ),
+        // A request that is sent again by itself would be cut before it fails.
+        (
+            "is throttled",
+            vec![(target().from(5), Fault::TooManyRequests(Some(1)))],
+            "--wait=1s",
+            1,
+            "error: the replicas were not seen ready in time; the scale was written; the last check failed: Error \
+             from server (TooManyRequests): ",
+        ),
+        (
+            "is not available",
+            vec![(target().from(5), Fault::Unavailable(None))],
+            "--wait=300ms",
+            1,
+            "; the last check failed: Error from server (ServiceUnavailable): ",
         ),
         (
             "hangs",
             vec![(target().from(6), Fault::Hang)],
             "--wait=300ms",
             1,
-            "the last check failed: Unable to connect to the server: timed out after ",
+            "; the last check failed: no answer before the end\n",
+        ),
+        (
+            "fails, and then hangs",
+            vec![
+                (target().nth(5), Fault::InternalError),
+                (target().from(6), Fault::Hang),
+            ],
+            "--wait=300ms",
+            1,
+            "; the last check failed: Error from server (InternalError): ",
         ),
         (
             "answers after the end",
@@ -1554,4 +1595,57 @@ fn a_kind_of_ones_own_is_scaled_too() {
         (&*write.method, &*write.path),
         ("PUT", &*format!("{target}/scale"))
     );
+}
+
+/// Its status may say nothing about how many replicas are ready, or keep their number elsewhere.
+#[test]
+fn a_wait_for_a_kind_that_does_not_say_what_is_ready_ends_when_the_replicas_exist() {
+    for (status, wait, end, replicas, told) in [
+        (
+            json!({"replicas": 4, "observedGeneration": 2}),
+            "--wait=30s",
+            "unstated",
+            Value::Null,
+            "error: the target has 4 replicas, but its status does not say how many are ready (no readyReplicas); \
+             the scale was written\n",
+        ),
+        (
+            json!({"replicas": 3}),
+            "--wait=1ms",
+            "timedOut",
+            Value::Null,
+            "(last seen: 3 exist, unknown how many are ready, 4 wanted)",
+        ),
+        // The scale counts none.
+        (
+            json!({"readyReplicas": 4}),
+            "--wait=1ms",
+            "timedOut",
+            json!(4),
+            "(last seen: 4 of 0 ready, 4 wanted)",
+        ),
+    ] {
+        let mut cluster = cluster();
+        cluster.custom_kind("shop.example.com/v1", "Queue", "queues");
+        cluster.put(json!({
+            "apiVersion": "shop.example.com/v1",
+            "kind": "Queue",
+            "metadata": {"name": "web", "namespace": "default", "generation": 1},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+            "status": status,
+        }));
+        hpa(&mut cluster, |hpa| {
+            hpa["spec"]["scaleTargetRef"] =
+                json!({"apiVersion": "shop.example.com/v1", "kind": "Queue", "name": "web"});
+        });
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--yes", wait, "-o", "json"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        let answer = answer(&ran);
+        assert_eq!(
+            (&answer["wait"]["end"], &answer["wait"]["replicas"]),
+            (&json!(end), &replicas)
+        );
+    }
 }

@@ -78,7 +78,7 @@ pub async fn look_back(
         let counted = async {
             let unknown = target.filter(|_| !is_known)?;
             let found = asked.target(unknown, &state.resource_version).await;
-            Some(found.map(|target| target.counted(target.status.replicas, written)))
+            Some(found.map(|target| target.counted(target.status.replicas.unwrap_or(0), written)))
         };
         let Ok((earlier, counted)) = timeout_at(end, async { join!(earlier, counted) }).await
         else {

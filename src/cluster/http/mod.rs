@@ -56,6 +56,7 @@ pub struct Response<B = Body> {
 #[derive(Clone)]
 pub struct Session {
     inner: Arc<Inner>,
+    retries: bool,
 }
 
 struct Inner {
@@ -129,6 +130,15 @@ impl Session {
                 warnings: Mutex::default(),
                 stopped: watch::Sender::new(false),
             }),
+            retries: true,
+        }
+    }
+
+    /// Returns the same session for a caller that asks again by itself: a failed request is not sent again.
+    pub(super) fn without_retries(&self) -> Self {
+        Self {
+            retries: false,
+            ..self.clone()
         }
     }
 

@@ -201,7 +201,8 @@ impl Session {
             }
             let end = self.deadline();
             let in_time = |wait: &Duration| end.is_none_or(|end| Instant::now() + *wait < end);
-            let Some(wait) = ask.wait(&failure, retry_after, tries).filter(in_time) else {
+            let wait = ask.wait(&failure, retry_after, tries).filter(in_time);
+            let Some(wait) = wait.filter(|_| self.retries) else {
                 let may_pass = matches!(failure.status(), Some(429 | 500..));
                 let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
                 let seconds = |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);

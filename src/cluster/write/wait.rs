@@ -2,15 +2,17 @@
 //! changes the count.
 
 use std::cell::Cell;
+use std::fmt;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::scale::read_again;
 use super::settle::is_gone;
+use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::cluster::{Failure, FailureKind, Method, Session, WaitingFor};
+use crate::cluster::{Failure, Session};
+use crate::saved::wire::ScaleObject;
 
 /// The first pause between two looks; each is twice as long as the previous one, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
@@ -18,22 +20,76 @@ const LAST: Duration = Duration::from_secs(2);
 /// The minimum time for a look, even the last one.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The outcome of a wait.
-#[derive(Debug, Clone, PartialEq)]
-pub enum End {
-    /// All replicas are ready.
-    Ready,
+/// The end of a wait, and the replicas at the last look, if any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// The kind of end.
+    pub end: WaitEnd,
+    /// The replicas.
+    pub counts: Option<ReadyCounts>,
+}
+
+/// The kinds of ends of a wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// All of this many replicas are ready.
+    Ready(i32),
+    /// All of this many replicas exist, but the target does not say how many are ready.
+    Unstated(i32),
     /// The count was changed to this one; with the writer, if known.
     Changed(i32, Option<String>),
     /// The target is gone, or another has its name.
     Gone,
-    /// The time was up; this many replicas were ready.
-    TimedOut(i32),
-    /// The time was up, and in the end the target could not be read.
-    Unread(Failure),
+    /// They were not ready in time; with the failure of the last look, if it failed.
+    TimedOut(Option<String>),
+    /// A signal with this exit code ended it.
+    Interrupted(u8),
 }
 
-/// Waits until this many replicas of a target are ready; reports the number to `ready`. Transient
+/// The replicas of a target while they become ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadyCounts {
+    /// How many were written.
+    wanted: i32,
+    /// How many exist.
+    there: i32,
+    /// How many of them are ready; `None` if the target does not say.
+    pub ready: Option<i32>,
+    /// Whether the controller of the target has seen the write.
+    is_observed: bool,
+}
+
+impl ReadyCounts {
+    /// Returns the end of the wait if nothing more is to come.
+    fn end(&self) -> Option<WaitEnd> {
+        if !self.is_observed || self.there != self.wanted {
+            return None;
+        }
+        match self.ready {
+            None => Some(WaitEnd::Unstated(self.there)),
+            Some(ready) => (ready == self.wanted).then_some(WaitEnd::Ready(ready)),
+        }
+    }
+}
+
+impl fmt::Display for ReadyCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wanted, there, .. } = self;
+        match self.ready {
+            Some(ready) => write!(f, "{ready} of {there} ready")?,
+            None => write!(f, "{there} exist, unknown how many are ready")?,
+        }
+        if there != wanted {
+            write!(f, ", {wanted} wanted")?;
+        }
+        if !self.is_observed {
+            f.write_str(", the change not yet seen by its controller")?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits until this many replicas of a target are ready; reports the state of the last look to `counts`. Transient
 /// failures, such as a server error, do not end the wait, and no request continues after its end.
 ///
 /// # Errors
@@ -42,33 +98,28 @@ pub enum End {
 pub async fn wait(
     session: &Session,
     at: &ScaleAt,
-    replicas: i32,
+    wanted: i32,
     time: Duration,
-    ready: &Cell<i32>,
-) -> Result<End, Failure> {
+    counts: &Cell<Option<ReadyCounts>>,
+) -> Result<WaitEnd, Failure> {
     session.wait(time);
+    // The next look is the retry.
+    let session = session.without_retries();
     let end = Instant::now() + time;
     let mut pause = FIRST;
+    let mut failure = None;
     loop {
-        let begun = Instant::now();
-        let limit = end.max(begun + LOOK);
-        let failure = match timeout_at(limit, look(session, at, replicas, ready)).await {
+        let limit = end.max(Instant::now() + LOOK);
+        failure = match timeout_at(limit, look(&session, at, wanted, counts)).await {
             Ok(Ok(Some(end))) => return Ok(end),
             Ok(Ok(None)) => None,
             Ok(Err(e)) if matches!(e.status(), Some(401 | 403)) => return Err(e),
-            Ok(Err(e)) => Some(e),
-            Err(_) => {
-                let kind = FailureKind::Timeout {
-                    after: limit - begun,
-                    in_all: false,
-                    waiting: WaitingFor::Answer,
-                };
-                Some(session.failure(kind, Method::Get, &at.path))
-            }
+            Ok(Err(e)) => Some(e.to_string()),
+            Err(_) => failure.or_else(|| Some("no answer before the end".to_owned())),
         };
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(failure.map_or(End::TimedOut(ready.get()), End::Unread));
+            return Ok(WaitEnd::TimedOut(failure));
         }
         sleep(left.min(pause)).await;
         pause = (pause * 2).min(LAST);
@@ -79,25 +130,91 @@ pub async fn wait(
 async fn look(
     session: &Session,
     at: &ScaleAt,
-    replicas: i32,
-    ready: &Cell<i32>,
-) -> Result<Option<End>, Failure> {
+    wanted: i32,
+    last: &Cell<Option<ReadyCounts>>,
+) -> Result<Option<WaitEnd>, Failure> {
     let target = match target(session, at).await {
         Ok(target) if target.metadata.uid == at.state.uid => target,
-        Ok(_) => return Ok(Some(End::Gone)),
-        Err(e) if is_gone(&e) => return Ok(Some(End::Gone)),
+        Ok(_) => return Ok(Some(WaitEnd::Gone)),
+        Err(e) if is_gone(&e) => return Ok(Some(WaitEnd::Gone)),
         Err(e) => return Err(e),
     };
-    ready.set(target.status.ready_replicas);
-    let asked_for = match target.spec.replicas {
-        Some(asked_for) => asked_for,
-        None => read_again(session, at).await?.replicas,
+    let [there, ready] = target.counts();
+    let (asked_for, there) = match (target.spec.replicas, there) {
+        (Some(asked_for), Some(there)) => (asked_for, there),
+        // The kind keeps them elsewhere, where its scale reads them.
+        (asked_for, there) => {
+            let path = format!("{}/scale", at.path);
+            let fetch = Fetch::new(session, &at.namespace);
+            let scale: ScaleObject = fetch.json(&path, "Scale").await?;
+            (
+                asked_for.unwrap_or(scale.spec.replicas),
+                there.unwrap_or(scale.status.replicas),
+            )
+        }
     };
-    if asked_for != replicas {
-        return Ok(Some(End::Changed(
-            asked_for,
-            target.owner().map(str::to_owned),
-        )));
+    let counts = ReadyCounts {
+        wanted,
+        there,
+        ready,
+        is_observed: target.is_observed(),
+    };
+    last.set(Some(counts));
+    if asked_for != wanted {
+        let by = target.owner().map(str::to_owned);
+        return Ok(Some(WaitEnd::Changed(asked_for, by)));
     }
-    Ok(target.has(replicas).then_some(End::Ready))
+    Ok(counts.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReadyCounts, WaitEnd};
+
+    #[test]
+    fn a_wait_ends_when_all_replicas_are_known_to_be_ready_or_it_is_known_that_none_says_so() {
+        for (there, ready, is_observed, end, words) in [
+            (4, Some(4), true, Some(WaitEnd::Ready(4)), "4 of 4 ready"),
+            (4, Some(2), true, None, "2 of 4 ready"),
+            (2, Some(2), true, None, "2 of 2 ready, 4 wanted"),
+            // A pod that is going still counts.
+            (5, Some(4), true, None, "4 of 5 ready, 4 wanted"),
+            (
+                4,
+                Some(4),
+                false,
+                None,
+                "4 of 4 ready, the change not yet seen by its controller",
+            ),
+            (
+                4,
+                None,
+                true,
+                Some(WaitEnd::Unstated(4)),
+                "4 exist, unknown how many are ready",
+            ),
+            (
+                2,
+                None,
+                true,
+                None,
+                "2 exist, unknown how many are ready, 4 wanted",
+            ),
+            (
+                4,
+                None,
+                false,
+                None,
+                "4 exist, unknown how many are ready, the change not yet seen by its controller",
+            ),
+        ] {
+            let counts = ReadyCounts {
+                wanted: 4,
+                there,
+                ready,
+                is_observed,
+            };
+            assert_eq!((counts.end(), &*counts.to_string()), (end, words));
+        }
+    }
 }

@@ -20,14 +20,14 @@ use super::named::name;
 use super::progress::shown;
 use super::state::options;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
+use crate::apply::{ApplyOutcome, Change, Extra, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How, NamedRequest};
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
 use crate::cluster::write::settle::{After, Fate, Told, after, is_gone};
-use crate::cluster::write::wait::{End, wait};
+use crate::cluster::write::wait::{WaitEnd, Waited, wait};
 use crate::cluster::{Failure, Session};
 use crate::error::Error;
 use crate::render::style::clean;
@@ -395,48 +395,24 @@ impl Attempts<'_> {
     }
 
     async fn wait(&self, at: &ScaleAt, replicas: i32, time: Duration) -> Result<Waited, Error> {
-        let ready = Cell::new(0);
+        let counts = Cell::new(None);
         let waited = shown(
-            wait(self.session, at, replicas, time, &ready),
+            wait(self.session, at, replicas, time, &counts),
             || {
-                let count = ready.get();
-                format!("waiting for {}: {count} of {replicas} ready", at.name)
+                let counts = counts.get().map(|counts| format!(": {counts}"));
+                format!("waiting for {}{}", at.name, counts.unwrap_or_default())
             },
             self.terminal,
         );
         let come = self.interrupts.come(1);
         pin!(waited, come);
-        let ended = match select(waited, come).await {
+        let end = match select(waited, come).await {
             Either::Left((ended, _)) => ended?,
-            Either::Right((signal, _)) => {
-                return Ok(Waited {
-                    end: WaitEnd::Interrupted,
-                    replicas: ready.get(),
-                    by: None,
-                    signal,
-                });
-            }
-        };
-        let (end, replicas, by) = match ended {
-            End::Ready => (WaitEnd::Ready, replicas, None),
-            End::Changed(replicas, by) => (WaitEnd::Changed, replicas, by),
-            End::Gone => (WaitEnd::Gone, 0, None),
-            End::TimedOut(ready) => (WaitEnd::TimedOut, ready, None),
-            End::Unread(failure) => {
-                let e = Error::from(failure);
-                let message = format!(
-                    "the replicas were not seen ready in time, and the last check \
-                                       failed: {}",
-                    e.message
-                );
-                return Err(Error { message, ..e });
-            }
+            Either::Right((signal, _)) => WaitEnd::Interrupted(signal),
         };
         Ok(Waited {
             end,
-            replicas,
-            by,
-            signal: 0,
+            counts: counts.get(),
         })
     }
 }

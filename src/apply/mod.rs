@@ -7,6 +7,7 @@ pub mod next;
 
 use serde::Serialize;
 
+use crate::args::How;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::cluster::write::wait::{WaitEnd, Waited};
@@ -31,12 +32,8 @@ pub struct Applied {
     pub at: Option<ScaleAt>,
     /// The change to be written; `None` if none was due.
     pub change: Option<Change>,
-    /// Whether past recommendations were ignored.
-    pub ignores_stabilization: bool,
-    /// Whether the status of the HPA should be written as well.
-    pub writes_status: bool,
-    /// Whether an event should be sent as well.
-    pub sends_event: bool,
+    /// How the decision should be written.
+    pub how: How,
     /// The concerns about writing.
     pub concerns: Vec<Concern>,
     /// The live controller's response, or the reason why it is unpredictable.
@@ -61,7 +58,12 @@ pub enum ApplyOutcome {
     /// The target does not meet the command line's preconditions; with its actual state.
     Unmet(String),
     /// Something has changed since it was read, so it is not written; the text says what.
-    Moved(String),
+    Moved {
+        /// What has changed.
+        what: String,
+        /// Whether the HPA or its target is gone, or about to be.
+        is_gone: bool,
+    },
     /// The answer to the write was lost, and someone else has changed the target since, perhaps after
     /// it was written.
     Superseded(String),
@@ -89,7 +91,7 @@ impl ApplyOutcome {
             Self::NothingDue => "nothingDue",
             Self::Refused => "refused",
             Self::Unmet(_) => "unmet",
-            Self::Moved(_) => "moved",
+            Self::Moved { .. } => "moved",
             Self::Superseded(_) => "superseded",
             Self::Declined => "declined",
             Self::Planned => "planned",
@@ -155,7 +157,7 @@ impl Applied {
             {
                 1
             }
-            ApplyOutcome::Refused | ApplyOutcome::Unmet(_) | ApplyOutcome::Moved(_) => 6,
+            ApplyOutcome::Refused | ApplyOutcome::Unmet(_) | ApplyOutcome::Moved { .. } => 6,
             ApplyOutcome::Declined => 1,
             ApplyOutcome::NotWritten(e) => e.kind.exit_code(),
             ApplyOutcome::Altered(..) => 8,

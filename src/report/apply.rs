@@ -10,6 +10,7 @@ use crate::apimachinery::names::shell_word;
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
 use crate::apply::{Applied, ApplyOutcome, Change, Extra};
+use crate::args::How;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::cluster::write::wait::{WaitEnd, Waited};
@@ -19,7 +20,7 @@ use crate::findings::command::typed;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::written::FIELD_MANAGER;
-use crate::words::{count, distance, sentence};
+use crate::words::{count, distance, list, sentence};
 
 /// The text for a write that was in conflict with one that wrote the same.
 const SAME: &str = "written by this run, or by another one of kubectl-hpa at the same time";
@@ -130,7 +131,7 @@ impl<'a> ApplyResult<'a> {
                 resource_version: &at.state.resource_version,
             }),
             change: applied.change,
-            ignores_stabilization: applied.ignores_stabilization,
+            ignores_stabilization: applied.how.ignore_stabilization,
             concerns: &applied.concerns,
             next,
             result,
@@ -257,6 +258,7 @@ impl<'a> ApplyResult<'a> {
     /// Returns the other errors to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied {
+            how,
             result,
             status,
             event,
@@ -266,7 +268,13 @@ impl<'a> ApplyResult<'a> {
         let failed = Error::failed(self.result.message.clone());
         let told = match result {
             ApplyOutcome::Refused => refused(self.applied).map(refusal).collect(),
-            ApplyOutcome::Moved(_) => vec![failed.hint("run it again, or use --retry")],
+            ApplyOutcome::Moved { is_gone: true, .. }
+            | ApplyOutcome::Unmet(_)
+            | ApplyOutcome::Declined => vec![failed],
+            ApplyOutcome::Moved { .. } => {
+                let verb = if how.retry == 0 { "use" } else { "increase" };
+                vec![failed.hint(format!("run it again, or {verb} --retry"))]
+            }
             ApplyOutcome::Superseded(_) => {
                 vec![failed.hint("the write can no longer take effect; run apply again")]
             }
@@ -278,7 +286,6 @@ impl<'a> ApplyResult<'a> {
                 let hint = format!("`{}` shows its current replicas", self.get_target());
                 vec![failed.hint(hint)]
             }
-            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![failed],
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state)
                     .map(Error::failed)
@@ -342,7 +349,7 @@ impl Page {
         sections.extend(written(explanation, applied));
         sections.extend(coming(applied));
 
-        let ignored = applied.ignores_stabilization.then(|| {
+        let ignored = applied.how.ignore_stabilization.then(|| {
             "ignoring stabilization: past recommendations do not count (--ignore-stabilization)"
                 .to_owned()
         });
@@ -361,14 +368,11 @@ impl Page {
 fn written(explanation: &Explanation<'_>, applied: &Applied) -> Option<Section> {
     let (change, at) = (applied.change?, applied.at.as_ref()?);
     let mut lines = vec![(name(explanation), write(change, at))];
-    if applied.writes_status {
+    if applied.how.write_status {
         let text = "as the controller would write it (--write-status)";
         lines.push(("status of the HPA".to_owned(), text.to_owned()));
     }
-    let rescale = explanation
-        .outcome
-        .rescale()
-        .filter(|_| applied.sends_event);
+    let rescale = explanation.outcome.rescale().filter(|_| applied.how.event);
     lines.extend(rescale.map(|event| {
         (
             "event".to_owned(),
@@ -454,17 +458,21 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
                 wide: false,
             };
             let (headline, why) = words.verdict();
+            let idle = idle(&applied.how).into_iter();
+            let sentences: Vec<String> = why.into_iter().chain(idle).collect();
             format!(
                 "{}, so nothing is written. {}",
                 headline.text(),
-                why.join(" ")
+                sentences.join(" ")
             )
         }
         ApplyOutcome::Refused => {
             let texts: Vec<&str> = refused(applied).map(|concern| &*concern.text).collect();
             format!("{}; nothing written", texts.join("; "))
         }
-        ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),
+        ApplyOutcome::Unmet(what) | ApplyOutcome::Moved { what, .. } => {
+            format!("{what}; nothing written")
+        }
         ApplyOutcome::Superseded(what) => what.clone(),
         ApplyOutcome::Declined => "declined; nothing written".to_owned(),
         ApplyOutcome::Planned => "not sent".to_owned(),
@@ -495,6 +503,25 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             format!("{lost}: unknown whether it was written: {why}")
         }
     }
+}
+
+/// Says which flags have nothing to do without a change.
+fn idle(how: &How) -> Option<String> {
+    let flags: Vec<&str> = [
+        (how.write_status, "--write-status"),
+        (how.event, "--event"),
+        (how.wait.is_some(), "--wait"),
+    ]
+    .into_iter()
+    .filter_map(|(is_set, flag)| is_set.then_some(flag))
+    .collect();
+    let text = || {
+        format!(
+            "Without a change, there is nothing to do for {}.",
+            list(&flags)
+        )
+    };
+    (!flags.is_empty()).then(text)
 }
 
 fn label(verdict: Verdict) -> &'static str {

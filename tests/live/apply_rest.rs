@@ -516,10 +516,17 @@ fn nothing_due_is_said_and_nothing_is_written() {
         &["--yes", "--write-status", "--force-write-status", "--event"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "\n  nothing due  stays at 2, so nothing is written. cpu proposes 5 replicas; the \
-                maximum is 2.\n";
-    assert!(ran.stdout.ends_with(told), "{}", ran.stdout);
+    let told = "nothing due stays at 2, so nothing is written. cpu proposes 5 replicas; the maximum is 2. Without a \
+                change, there is nothing to do for --write-status and --event.";
+    let words: Vec<&str> = ran.stdout.split_whitespace().collect();
+    assert!(words.join(" ").ends_with(told), "{}", ran.stdout);
     assert!(writes(&server).is_empty());
+    let waits = answer(&apply(&server, &["--yes", "--wait", "-o", "json"]));
+    let message = waits["result"]["message"].as_str().expect("text");
+    assert!(
+        message.ends_with(" Without a change, there is nothing to do for --wait."),
+        "{message}"
+    );
     let ran = apply(&server, &["--yes", "-o", "name"]);
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(0)));
     assert!(
@@ -1524,20 +1531,37 @@ fn on_a_terminal_it_asks() {
 /// A finding that someone should act on stands before what is written; an ordinary rule at work does not.
 #[test]
 fn what_speaks_against_a_write_is_shown_before_it() {
-    let shown = |most: i32| {
+    let shown = |change: Change| {
         let mut cluster = cluster();
-        hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(most));
+        change(&mut cluster);
         let ran = apply(&Server::start(cluster), &["--yes", "--force-uncertain"]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         ran.stdout
     };
-    let limited = shown(3);
-    let (finding, write) = (
-        limited.find("\n  at-max: the metrics propose "),
-        limited.find("\nWRITE\n"),
-    );
-    assert!(finding.is_some() && finding < write, "{limited}");
-    let plain = shown(10);
+    let limited: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(3));
+    // KEDA is about to delete the HPA.
+    let paused: Change = |cluster| {
+        let (version, kind) = ("keda.sh/v1alpha1", "ScaledObject");
+        cluster.unscalable_kind(version, kind, "scaledobjects");
+        cluster.put(json!({"apiVersion": version, "kind": kind,
+            "metadata": {"name": "web", "namespace": "default", "annotations": {"autoscaling.keda.sh/paused": ""}}}));
+        hpa(cluster, |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": version, "kind": kind, "name": "web",
+                "uid": "1", "controller": true}]);
+        });
+    };
+    for (change, finding) in [
+        (limited, "\n  at-max: the metrics propose "),
+        (
+            paused,
+            "\n  paused-by-keda: ScaledObject/web is paused by autoscaling.keda.sh/paused",
+        ),
+    ] {
+        let text = shown(change);
+        let (found, write) = (text.find(finding), text.find("\nWRITE\n"));
+        assert!(found.is_some() && found < write, "{text}");
+    }
+    let plain = shown(|_| ());
     assert!(
         plain.contains("\nWRITE\n") && !plain.contains("\nFINDINGS\n"),
         "{plain}"

@@ -378,7 +378,7 @@ proptest! {
             Fate::Written { .. } => prop_assert_eq!((told_at, told_ours), (1, true)),
             Fate::Refused(_) => prop_assert_eq!(world.done.len(), 0),
             // Nothing shows that someone else overwrote a write that was sent twice.
-            Fate::Overtaken(_) => prop_assert!(world.done.is_empty() || !told_ours),
+            Fate::Overtaken { .. } => prop_assert!(world.done.is_empty() || !told_ours),
             // It has not arrived, and no longer can.
             Fate::Superseded(_) => {
                 prop_assert!(!told_ours);

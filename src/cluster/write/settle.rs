@@ -22,7 +22,12 @@ pub enum Fate<T> {
         told: Told,
     },
     /// The server says that someone else was first: the write was not executed.
-    Overtaken(String),
+    Overtaken {
+        /// The server's answer.
+        what: String,
+        /// Whether the object is gone.
+        is_gone: bool,
+    },
     /// The answer was lost, and the current state is someone else's: the write was not executed and no longer
     /// can be, or was overwritten.
     Superseded(String),
@@ -229,7 +234,10 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
                 return despite(write, failure, stands).await;
             }
             After::Gone => {
-                let stands = Fate::Overtaken(failure.to_string());
+                let stands = Fate::Overtaken {
+                    what: failure.to_string(),
+                    is_gone: true,
+                };
                 return despite(write, failure, stands).await;
             }
             After::Conflict => (failure.to_string(), Doubt::Conflict),
@@ -278,7 +286,10 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
             Ok(ReadBack::Hidden) if is_conflict => write.open(),
             look if is_conflict && look.as_ref().err().is_none_or(is_gone) => {
-                return Fate::Overtaken(lost.to_owned());
+                return Fate::Overtaken {
+                    what: lost.to_owned(),
+                    is_gone: look.is_err(),
+                };
             }
             Ok(ReadBack::Written(state, ours)) => {
                 return Fate::Written {
@@ -451,6 +462,13 @@ mod tests {
         Failure::of(FailureKind::Refused, "/scale")
     }
 
+    fn overtaken(code: u16, is_gone: bool) -> Fate<()> {
+        Fate::Overtaken {
+            what: answer(code).to_string(),
+            is_gone,
+        }
+    }
+
     /// Returns the outcome of a script, and what was done for it.
     fn settle(
         sends: Vec<Result<(), Failure>>,
@@ -487,12 +505,7 @@ mod tests {
                 Fate::Refused(answer(403)),
                 "s l",
             ),
-            (
-                vec![Err(answer(404))],
-                vec![],
-                Fate::Overtaken(answer(404).to_string()),
-                "s l",
-            ),
+            (vec![Err(answer(404))], vec![], overtaken(404, true), "s l"),
             (vec![Err(unsent())], vec![], Fate::Refused(unsent()), "s"),
             // Something on the way may have sent it before.
             (
@@ -527,22 +540,17 @@ mod tests {
                 "s l 200 l",
             ),
             // A conflict may be with the write itself.
-            (
-                vec![Err(answer(409))],
-                vec![],
-                Fate::Overtaken(answer(409).to_string()),
-                "s l",
-            ),
+            (vec![Err(answer(409))], vec![], overtaken(409, false), "s l"),
             (
                 vec![Err(answer(409))],
                 vec![theirs()],
-                Fate::Overtaken(answer(409).to_string()),
+                overtaken(409, false),
                 "s l",
             ),
             (
                 vec![Err(answer(409))],
                 vec![Err(answer(404))],
-                Fate::Overtaken(answer(409).to_string()),
+                overtaken(409, true),
                 "s l",
             ),
             // A webhook may have changed it.

@@ -194,7 +194,10 @@ impl Attempts<'_> {
                     }
                     agreement => match agreement.as_ref().and_then(|it| it.broken(&plan, change)) {
                         Some(how) => {
-                            plan.applied.result = ApplyOutcome::Moved(how);
+                            plan.applied.result = ApplyOutcome::Moved {
+                                what: how,
+                                is_gone: false,
+                            };
                             agreed = None;
                         }
                         None => self.write(&mut plan).await?,
@@ -202,7 +205,7 @@ impl Attempts<'_> {
                 }
             }
             match &plan.applied.result {
-                ApplyOutcome::Moved(what) if again < self.how().retry => {
+                ApplyOutcome::Moved { what, .. } if again < self.how().retry => {
                     again += 1;
                     let all = self.how().retry;
                     let what = clean(what, self.terminal.ascii);
@@ -272,10 +275,13 @@ impl Attempts<'_> {
             let asked = scale::dry_run(self.session, &at, change.to);
             match self.interrupts.before(asked).await? {
                 Ok(state) => ApplyOutcome::Accepted(state),
-                Err(e) if matches!(after(&e), After::Gone | After::Conflict) => {
-                    ApplyOutcome::Moved(e.to_string())
-                }
-                Err(e) => ApplyOutcome::NotWritten(e.into()),
+                Err(e) => match after(&e) {
+                    after @ (After::Gone | After::Conflict) => ApplyOutcome::Moved {
+                        what: e.to_string(),
+                        is_gone: after == After::Gone,
+                    },
+                    _ => ApplyOutcome::NotWritten(e.into()),
+                },
             }
         } else {
             let written = scale::write(self.session, &at, change.to, self.cut());
@@ -284,7 +290,7 @@ impl Attempts<'_> {
                     ApplyOutcome::Written(state, told)
                 }
                 Fate::Written { state, told } => ApplyOutcome::Altered(state, told),
-                Fate::Overtaken(message) => ApplyOutcome::Moved(message),
+                Fate::Overtaken { what, is_gone } => ApplyOutcome::Moved { what, is_gone },
                 Fate::Superseded(message) => ApplyOutcome::Superseded(message),
                 Fate::Refused(e) => ApplyOutcome::NotWritten(self.interrupts.refused(e)),
                 Fate::Unknown(lost, why) => ApplyOutcome::Unknown(lost, why),
@@ -309,7 +315,10 @@ impl Attempts<'_> {
         let read = hpa_again.map_err(unseen)?;
         let state = scale_again.map_err(unseen)?;
         match moved([hpa, &read.hpa], [&at.state, &state]) {
-            Some(what) => Err(ApplyOutcome::Moved(what)),
+            Some(what) => Err(ApplyOutcome::Moved {
+                what,
+                is_gone: read.hpa.deletion_timestamp.is_some(),
+            }),
             None => Ok(read),
         }
     }
@@ -385,7 +394,7 @@ impl Attempts<'_> {
         match self.insisting(written).await {
             Fate::Written { .. } if self.how().dry_run == DryRun::Server => Extra::Accepted,
             Fate::Written { .. } => Extra::Written,
-            Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),
+            Fate::Overtaken { what, .. } => Extra::NotWritten(Error::failed(what)),
             Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(e)),
             Fate::Superseded(message) => Extra::Unknown(message),
             Fate::Unknown(lost, why) => {
@@ -420,7 +429,10 @@ impl Attempts<'_> {
 /// Returns the outcome if a read right before the write fails.
 fn unseen(failure: Failure) -> ApplyOutcome {
     if is_gone(&failure) {
-        ApplyOutcome::Moved(failure.to_string())
+        ApplyOutcome::Moved {
+            what: failure.to_string(),
+            is_gone: true,
+        }
     } else {
         ApplyOutcome::NotWritten(failure.into())
     }

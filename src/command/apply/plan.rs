@@ -82,9 +82,7 @@ impl WritePlan {
         let applied = Applied {
             at: scale_at,
             change,
-            ignores_stabilization: how.ignore_stabilization,
-            writes_status: how.write_status,
-            sends_event: how.event,
+            how: how.clone(),
             concerns,
             next,
             result,

@@ -47,7 +47,7 @@ impl TargetObject {
         Counted::new(replicas, &self.metadata.managed_fields, until)
     }
 
-    /// Whether its controller has seen its spec, as far as it says so.
+    /// Whether its controller has seen its spec; also true if it does not say which one it has seen.
     pub(crate) fn is_observed(&self) -> bool {
         // Some kinds write the generation as text.
         let stated = self.status.observed_generation.as_ref();
@@ -61,8 +61,8 @@ impl TargetObject {
         }
     }
 
-    /// Returns how many replicas exist and how many of them are ready, as far as its status says so. The known kinds
-    /// omit a count of zero; what other kinds omit is unknown.
+    /// Returns how many replicas exist and how many of them are ready, according to its status. The known kinds omit a
+    /// count of zero; what other kinds omit is unknown.
     pub(crate) fn counts(&self) -> [Option<i32>; 2] {
         let is_known = has_own_scale(names::group(&self.api_version), &self.kind);
         [self.status.replicas, self.status.ready_replicas]

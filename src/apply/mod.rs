@@ -168,7 +168,7 @@ impl Applied {
                 None => 0,
                 Some(Ok(waited)) => match waited.end {
                     WaitEnd::Ready(_) | WaitEnd::Changed(..) => 0,
-                    WaitEnd::Unstated(_) | WaitEnd::Gone | WaitEnd::TimedOut(_) => 1,
+                    WaitEnd::Gone | WaitEnd::TimedOut(_) => 1,
                     WaitEnd::Interrupted(signal) => signal,
                 },
                 Some(Err(_)) => 1,

@@ -610,7 +610,6 @@ impl<'a> WaitView<'a> {
         let ready = waited.counts.and_then(|counts| counts.ready);
         let (end, replicas, by) = match &waited.end {
             WaitEnd::Ready(replicas) => ("ready", Some(*replicas), None),
-            WaitEnd::Unstated(_) => ("unstated", None, None),
             WaitEnd::Changed(replicas, by) => ("changed", Some(*replicas), by.as_deref()),
             WaitEnd::Gone => ("gone", None, None),
             WaitEnd::TimedOut(_) => ("timedOut", ready, None),
@@ -631,11 +630,6 @@ fn ended(Waited { end, counts }: &Waited) -> String {
     let seen = seen.unwrap_or_default();
     match end {
         WaitEnd::Ready(replicas) => format!("all {replicas} replicas are ready"),
-        WaitEnd::Unstated(replicas) => format!(
-            "the target has {}, but its status does not say how many are ready (no readyReplicas); the scale was \
-             written",
-            count(*replicas, "replica")
-        ),
         WaitEnd::Changed(replicas, by) => {
             let writer = by.as_deref().unwrap_or("something else");
             format!("{writer} has since set the replicas to {replicas}")

@@ -34,8 +34,6 @@ pub struct Waited {
 pub enum WaitEnd {
     /// All of this many replicas are ready.
     Ready(i32),
-    /// All of this many replicas exist, but the target does not say how many are ready.
-    Unstated(i32),
     /// The count was changed to this one; with the writer, if known.
     Changed(i32, Option<String>),
     /// The target is gone, or another has its name.
@@ -60,15 +58,9 @@ pub struct ReadyCounts {
 }
 
 impl ReadyCounts {
-    /// Returns the end of the wait if nothing more is to come.
-    fn end(&self) -> Option<WaitEnd> {
-        if !self.is_observed || self.there != self.wanted {
-            return None;
-        }
-        match self.ready {
-            None => Some(WaitEnd::Unstated(self.there)),
-            Some(ready) => (ready == self.wanted).then_some(WaitEnd::Ready(ready)),
-        }
+    /// Whether all replicas that were written are ready, and there are no others.
+    fn are_complete(&self) -> bool {
+        self.is_observed && self.there == self.wanted && self.ready == Some(self.wanted)
     }
 }
 
@@ -77,7 +69,7 @@ impl fmt::Display for ReadyCounts {
         let Self { wanted, there, .. } = self;
         match self.ready {
             Some(ready) => write!(f, "{ready} of {there} ready")?,
-            None => write!(f, "{there} exist, unknown how many are ready")?,
+            None => write!(f, "{there} exist, no readyReplicas in the status")?,
         }
         if there != wanted {
             write!(f, ", {wanted} wanted")?;
@@ -164,48 +156,30 @@ async fn look(
         let by = target.owner().map(str::to_owned);
         return Ok(Some(WaitEnd::Changed(asked_for, by)));
     }
-    Ok(counts.end())
+    Ok(counts.are_complete().then_some(WaitEnd::Ready(wanted)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadyCounts, WaitEnd};
+    use super::ReadyCounts;
 
     #[test]
-    fn a_wait_ends_when_all_replicas_are_known_to_be_ready_or_it_is_known_that_none_says_so() {
-        for (there, ready, is_observed, end, words) in [
-            (4, Some(4), true, Some(WaitEnd::Ready(4)), "4 of 4 ready"),
-            (4, Some(2), true, None, "2 of 4 ready"),
-            (2, Some(2), true, None, "2 of 2 ready, 4 wanted"),
+    fn a_wait_is_over_when_all_replicas_are_known_to_be_ready() {
+        let unseen = ", the change not yet seen by its controller";
+        for (there, ready, is_observed, are_complete, words) in [
+            (4, Some(4), true, true, "4 of 4 ready"),
+            (4, Some(2), true, false, "2 of 4 ready"),
+            (2, Some(2), true, false, "2 of 2 ready, 4 wanted"),
             // A pod that is going still counts.
-            (5, Some(4), true, None, "4 of 5 ready, 4 wanted"),
-            (
-                4,
-                Some(4),
-                false,
-                None,
-                "4 of 4 ready, the change not yet seen by its controller",
-            ),
+            (5, Some(4), true, false, "4 of 5 ready, 4 wanted"),
+            (4, Some(4), false, false, &format!("4 of 4 ready{unseen}")),
+            // A kind may state a count of zero as none.
             (
                 4,
                 None,
                 true,
-                Some(WaitEnd::Unstated(4)),
-                "4 exist, unknown how many are ready",
-            ),
-            (
-                2,
-                None,
-                true,
-                None,
-                "2 exist, unknown how many are ready, 4 wanted",
-            ),
-            (
-                4,
-                None,
                 false,
-                None,
-                "4 exist, unknown how many are ready, the change not yet seen by its controller",
+                "4 exist, no readyReplicas in the status",
             ),
         ] {
             let counts = ReadyCounts {
@@ -214,7 +188,8 @@ mod tests {
                 ready,
                 is_observed,
             };
-            assert_eq!((counts.end(), &*counts.to_string()), (end, words));
+            let got = (counts.are_complete(), &*counts.to_string());
+            assert_eq!(got, (are_complete, words));
         }
     }
 }

@@ -99,11 +99,11 @@ pub struct How {
     #[arg(long)]
     pub force_uncertain: bool,
 
-    /// Also write the status of the HPA, if no controller manager holds the lease
+    /// Also write the status of the HPA; nothing is written if a controller manager may hold the lease
     #[arg(long)]
     pub write_status: bool,
 
-    /// Write the status even if a controller manager holds the lease or might hold it
+    /// With --write-status: write it even if a controller manager holds the lease or might hold it
     #[arg(long, requires = "write_status")]
     pub force_write_status: bool,
 
@@ -132,7 +132,7 @@ pub enum DryRun {
 /// The output formats of `apply`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ApplyOutput {
-    /// The name of the target, such as deployment.apps/web
+    /// The name of the target if it is scaled, such as deployment.apps/web
     Name,
     /// JSON with a published schema
     Json,

@@ -90,11 +90,11 @@ pub enum ExpectShorthand {
     Stale,
     /// The controller would send a warning event
     Warnings,
-    /// With --for or --trace: the replicas have not settled at the end
+    /// In a run over time: the replicas have not settled at the end
     Unsettled,
-    /// With --for or --trace: maxReplicas is reached at some time
+    /// In a run over time: maxReplicas is reached at some time
     RunMaxed,
-    /// With --for or --trace: a pass has no answer, because metrics are missing
+    /// In a run over time: a pass has no answer, because metrics are missing
     Unanswered,
 }
 

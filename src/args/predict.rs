@@ -293,8 +293,8 @@ pub struct Overrides {
 
     /// Replace the HPA with the one in these manifests (for a ScaledObject, the one that KEDA creates), and
     /// the pods with those of its target's template: a file, a directory, or - for stdin, as `helm
-    /// template` and `kustomize build` print them; with --for or --trace repeatable, to compare several
-    /// candidates
+    /// template` and `kustomize build` print them; in a run over time (such as --for) repeatable, to compare
+    /// several candidates
     #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub hpa: Vec<String>,
 

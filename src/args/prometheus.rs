@@ -20,7 +20,7 @@ pub struct PrometheusArgs {
     #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT][/PATH]")]
     pub prometheus: Option<String>,
 
-    /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), to replace the default
+    /// PromQL with the total of a metric (by pod for a metric of Pods, except for a load), to replace the default
     /// query or for a metric without one, such as 'queue_depth=sum(rabbitmq_queue_messages)';
     /// for predict, METRIC may also be replicas or ready; repeatable
     #[arg(long = "query", value_name = "METRIC=PROMQL")]

@@ -138,14 +138,17 @@ impl One<'_> {
     /// Queries a cluster.
     fn observe(&self) -> Result<Answer, Error> {
         let connection = &self.request.connection;
-        let (found, mut messages) = connected(connection, async |session| self.ask(session).await)?;
-        match found {
+        let (found, mut messages, warned) =
+            connected(connection, async |session| self.ask(session).await)?;
+        let mut answer = match found {
             Matches::One(pass, more) => {
                 messages.extend(more);
                 self.show(*pass, messages)
             }
             Matches::Several(list, explained) => list.tell(explained, messages, self.terminal),
-        }
+        }?;
+        answer.errors.extend(warned);
+        Ok(answer)
     }
 
     async fn ask(&self, session: &Session) -> Result<Matches<'_>, Error> {

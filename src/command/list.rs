@@ -95,10 +95,12 @@ impl<'a> ListCommand<'a> {
         if !self.args.filenames.is_empty() {
             return self.of(&file::read(&self.args.filenames)?, terminal);
         }
-        let (explained, messages) = connected(self.connection, async |session| {
+        let (explained, messages, warned) = connected(self.connection, async |session| {
             self.fetch(session, terminal).await
         })?;
-        self.tell(explained, messages, terminal)
+        let mut answer = self.tell(explained, messages, terminal)?;
+        answer.errors.extend(warned);
+        Ok(answer)
     }
 
     /// Explains the HPAs of saved objects.

@@ -111,17 +111,9 @@ fn misread(
     }
 }
 
-/// Queries a cluster. Also returns the messages about it, for standard error.
+/// Queries a cluster. Also returns the messages about it, for standard error, and the error if there are warnings and they
+/// count as errors: as in kubectl, the answer is printed all the same.
 fn connected<T>(
-    args: &ConnectionFlags,
-    ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
-) -> Result<(T, Vec<String>), Error> {
-    let (answer, messages, warned) = connected_whatever(args, ask)?;
-    warned.map_or(Ok((answer, messages)), Err)
-}
-
-/// Queries a cluster for an answer that is printed even if warnings count as errors.
-fn connected_whatever<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>, Option<Error>), Error> {
@@ -334,7 +326,7 @@ mod tests {
             kubeconfig: Some("/dev/null".to_owned()),
             ..ConnectionFlags::default()
         };
-        let (answer, _) = connected(&flags, async move |_| {
+        let (answer, ..) = connected(&flags, async move |_| {
             // As the resolver does while a name server is silent.
             tokio::task::spawn_blocking(move || wait.recv_timeout(Duration::from_secs(20)));
             tokio::task::yield_now().await;

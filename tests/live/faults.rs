@@ -613,7 +613,25 @@ fn warnings_show_once() {
         ran.stderr
     );
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
-    explain(&server, &["--warnings-as-errors"]).fails(1, &["error: 1 warning received: it is"]);
+    // As with kubectl, the answer is printed first.
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let words = |words: &str| {
+        run(program()
+            .args(words.split(' '))
+            .env("KUBECONFIG", config.path()))
+    };
+    for (command, code) in [
+        (format!("explain {NAME}"), 1),
+        ("explain -A".to_owned(), 1),
+        (format!("predict {NAME}"), 1),
+        (format!("predict {NAME} --expect desired<1"), 3),
+    ] {
+        let ran = words(&format!("{command} --warnings-as-errors"));
+        let answer = (ran.code, ran.stdout.contains(NAME));
+        assert_eq!(answer, (Some(code), true), "{command}: {}", ran.stderr);
+        let told = "error: 1 warning received: it is";
+        assert!(ran.stderr.contains(told), "{command}: {}", ran.stderr);
+    }
 }
 
 /// Row 62.

@@ -19,7 +19,7 @@ use super::load::Query;
 use super::named::name;
 use super::progress::shown;
 use super::state::options;
-use super::{Answer, Terminal, connected_whatever};
+use super::{Answer, Terminal, connected};
 use crate::apply::{ApplyOutcome, Change, Extra, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How, NamedRequest};
 use crate::cluster::observed::ScaleAt;
@@ -58,7 +58,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         request.one("apply")?,
     );
     let query = Query::read(&args.prometheus, Vec::new(), &request.connection)?;
-    let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
+    let (plan, mut messages, warned) = connected(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
         let name = interrupts.before(name(session, &options)).await??;
         let options = Options {

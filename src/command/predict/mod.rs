@@ -92,6 +92,8 @@ struct Baseline<'s> {
     /// The options of the run; `None` for the next pass alone.
     timeline: Option<TimelineOptions>,
     messages: Vec<String>,
+    /// Warnings of the server that count as an error.
+    warned: Option<Error>,
 }
 
 /// The pass under the assumptions, and the runs that begin with it.

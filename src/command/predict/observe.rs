@@ -32,12 +32,12 @@ pub(super) fn observe<'s>(
     terminal: &Terminal,
 ) -> Result<Baseline<'s>, Error> {
     let mut as_read = None;
-    let ((mut pass, recorded, more), mut messages) = match saved {
+    let ((mut pass, recorded, more), mut messages, warned) = match saved {
         Some(objects) => {
             let (pass, read) = read(scenario, objects)?;
             as_read = read;
             let asked = waited(recorded(scenario, None, pass, terminal))?;
-            (asked, Vec::new())
+            (asked, Vec::new(), None)
         }
         None => connected(&scenario.request.connection, async |session| {
             let (memory, options) = (&scenario.args.memory, &scenario.options);
@@ -80,6 +80,7 @@ pub(super) fn observe<'s>(
         load,
         timeline,
         messages,
+        warned,
     })
 }
 

@@ -70,7 +70,11 @@ pub(super) fn show(
         Some(e) => e.kind.exit_code(),
         None => verdict.exit_code(),
     };
-    let errors = unanswered.into_iter().chain(unsaved).chain(unreported);
+    let errors = unanswered
+        .into_iter()
+        .chain(unsaved)
+        .chain(unreported)
+        .chain(baseline.warned.clone());
     Ok(Answer {
         text,
         messages: baseline.messages.clone(),

@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use super::about::About;
 use super::advice::Advice;
+use super::command::Command;
 use super::remedy::Remedy;
 use super::scope::Aspect;
-use super::{Code, Finding, Severity};
+use super::{Code, Finding, Severity, find};
 use crate::pass::Pass;
 
 /// A finding, worded. Serializes as the published object.
@@ -68,7 +69,13 @@ impl FindingView {
 
 /// Creates the published form of the findings about a pass.
 pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
-    let mut views: Vec<FindingView> = findings.iter().map(|it| view(pass, it)).collect();
+    let running = pass.input.as_running();
+    let of_running = running.map(|it| {
+        let running = Pass::with(it, pass.remembered.clone());
+        views(&running, &find(&running))
+    });
+    let view = |it| view(pass, it, of_running.as_deref());
+    let mut views: Vec<FindingView> = findings.iter().map(view).collect();
     // Where an assumption is the cause, there is no advice to follow.
     let all = views.iter().filter(|it| it.advice().is_empty());
     let silent: Vec<Code> = all.map(|it| it.code).collect();
@@ -80,15 +87,23 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     views
 }
 
-fn view(pass: &Pass, finding: &Finding) -> FindingView {
+/// Returns one of them. If a template is assumed, `of_running` are the findings about what runs: a command changes
+/// running objects only if those advise it, too.
+fn view(pass: &Pass, finding: &Finding, of_running: Option<&[FindingView]>) -> FindingView {
     let about = About { pass, finding };
     let facts = finding.facts.kind();
     let mut evidence = facts.evidence(&about);
-    let advice = match finding.follows {
+    let mut advice = match finding.follows {
         Some(cause) => Remedy::Follow.says(format!("Follow the advice of {}.", cause.as_str())),
         None if pass.input.evidence.past.is_some() => facts.advice(&about).of_past(),
         None => about.correct(facts.advice(&about), &mut evidence),
     };
+    if let Some(of_running) = of_running {
+        let same = of_running.iter().filter(|it| it.code == finding.code());
+        let advised = same.flat_map(|it| &it.advice.commands).collect::<Vec<_>>();
+        let is_kept = |it: &Command| it.edits.is_none() || advised.contains(&it);
+        advice.commands.retain(is_kept);
+    }
     let flags = &pass.input.command_flags;
     let commands = advice.commands.iter();
     let metrics = if finding.leaves_no_values() {

@@ -13,7 +13,7 @@ use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
 use super::hpa::{MetricId, MetricSpec};
 use super::memory::Memory;
-use super::note::Note;
+use super::note::{Note, Subject};
 use super::shared::Shared;
 use super::surroundings::Surroundings;
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
@@ -78,6 +78,28 @@ impl Input {
     /// Returns the snapshot as it was read, without what is assumed.
     pub(crate) fn as_observed(&self) -> &Snapshot {
         self.observed.as_deref().unwrap_or(&self.snapshot)
+    }
+
+    /// Returns the input as it was read, if a template of the target is assumed that does not run, or pods that a
+    /// template would have to make first.
+    pub(crate) fn as_running(&self) -> Option<Self> {
+        let is_first = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
+        let running = self.surroundings.running.as_deref();
+        if running.is_none() && !self.notes.iter().any(is_first) {
+            return None;
+        }
+        let mut input = self.clone();
+        input.snapshot = self.as_observed().clone();
+        input.observed = None;
+        input.surroundings.running = None;
+        // Its containers have all run.
+        let is_new = |note: &Note| matches!(note.subject, Subject::UsageUnknown { .. });
+        input.notes.retain(|note| !is_first(note) && !is_new(note));
+        let target = &input.snapshot.hpa.spec.scale_target_ref;
+        if let Some((own, running)) = input.surroundings.workload_mut(target).zip(running) {
+            own.clone_from(running);
+        }
+        Some(input)
     }
 
     /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only of a past pass

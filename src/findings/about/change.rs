@@ -42,9 +42,6 @@ impl About<'_> {
                 evidence.push(source);
             }
         }
-        advice
-            .commands
-            .retain(|it| it.edits != Some(Edited::Template) || !self.assumes_template());
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject
             || advice
                 .commands

@@ -120,13 +120,6 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whether a template of the target is assumed that does not run, or pods that a template would have to make first.
-    pub(crate) fn assumes_template(&self) -> bool {
-        let mut notes = self.pass.input.notes.iter();
-        self.pass.input.surroundings.running.is_some()
-            || notes.any(|note| matches!(note.subject, Subject::RolloutFirst { .. }))
-    }
-
     /// Whether no pod has run a container yet.
     pub(crate) fn is_new(&self, container: &str) -> bool {
         self.new_containers().any(|own| own == container)

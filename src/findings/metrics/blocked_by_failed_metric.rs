@@ -104,9 +104,7 @@ impl Kind for BlockedByFailedMetric {
         };
         let last_first = self.failed.iter().rev();
         let patch = last_first.flat_map(|metric| removal(about, *metric));
-        let patch = about.patch_metrics(&patch.collect());
-        // The metrics of the running pods may not fail.
-        advice.with_all(patch.filter(|_| !about.assumes_template()))
+        advice.with_all(about.patch_metrics(&patch.collect()))
     }
 }
 

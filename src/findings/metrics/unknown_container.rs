@@ -102,11 +102,8 @@ impl UnknownContainer {
 }
 
 impl About<'_> {
-    /// Returns a command that replaces the container of a metric; `None` if the running pods have others.
+    /// Returns a command that replaces the container of a metric.
     pub(super) fn replace_container(&self, metric: usize, container: &str) -> Option<Command> {
-        if self.assumes_template() {
-            return None;
-        }
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         self.replace(&path, container)
     }

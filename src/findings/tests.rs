@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::findings::remedy::Remedy;
+use crate::findings::requests::testing::{of_kind, owned};
 use crate::findings::testing::{
     conditions, cpu, of_keda, pass, said, set_by, state, with, with_spec,
 };
@@ -164,6 +165,52 @@ fn an_edit_of_what_a_tool_writes() {
             "{text:?}"
         );
         assert!(text.advice.text().ends_with(&want), "{text:?}");
+    }
+}
+
+/// What makes pods take a new template comes after the change of that template, and what belongs to the same change
+/// before its source.
+#[test]
+fn a_change_at_its_source_comes_before_its_pods() {
+    let source = "Argo CD writes StatefulSet/web: change it in Git.";
+    for (spec, want) in [
+        (
+            json!({"updateStrategy": {"type": "OnDelete"}}),
+            format!("{source} Then delete the pods one by one: the update strategy is OnDelete."),
+        ),
+        (
+            json!({"updateStrategy": {"rollingUpdate": {"partition": 1}}}),
+            format!("Then lower partition (1) to 0 in the update strategy. {source}"),
+        ),
+    ] {
+        let bare = json!([{"name": "app"}]);
+        let items = with(
+            &state(&[cpu()], &["50m"]),
+            "Pod",
+            &json!({"spec": {"containers": bare}}),
+        );
+        let set = of_kind(owned(&items, &bare), "StatefulSet");
+        let by_argo =
+            json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}, "spec": spec});
+        let text = said(Code::MissingRequest, &with(&set, "StatefulSet", &by_argo))
+            .advice
+            .text();
+        assert!(text.ends_with(&want), "{text}");
+    }
+}
+
+/// What the network layer says of findings that it cannot support names findings that there are.
+#[test]
+fn findings_that_are_left_out_exist() {
+    let source = include_str!("../cluster/fetch/surroundings.rs");
+    let lists = source.split("UnknownFact::Findings(&[").skip(1);
+    let lists = lists.filter_map(|it| Some(it.split_once("])")?.0));
+    let codes: Vec<&str> = lists
+        .flat_map(|it| it.split('"').skip(1).step_by(2))
+        .collect();
+    assert!(codes.contains(&"other-writer"), "{codes:?}");
+    for code in codes {
+        assert!(Code::ALL.iter().any(|it| it.as_str() == code), "{code}");
     }
 }
 

@@ -24,8 +24,9 @@ impl About<'_> {
     /// that a tool or an owner writes again is changed there.
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
-        // The source of the target is named after all that has to be done there.
-        if let Some(then) = advice.then.and_then(|first| self.after_template(first)) {
+        let mut then = advice.then.and_then(|first| self.after_template(first));
+        // The source of the target is named after all that has to be changed there, and before what its pods need.
+        if let Some(then) = then.take_if(|_| self.replaced_by_hand().is_none()) {
             advice = advice.and(&then);
         }
         let is_due = self.finding.severity < Severity::Info;
@@ -41,6 +42,9 @@ impl About<'_> {
                 // No action is needed.
                 evidence.push(source);
             }
+        }
+        if let Some(then) = then {
+            advice = advice.and(&then);
         }
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject
             || advice

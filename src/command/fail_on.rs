@@ -229,7 +229,7 @@ fn unknown(judged: &Judged) -> Vec<String> {
     let unknown = all.filter(|it| it.truth == Truth::Unknown);
     let messages = unknown.map(|it| {
         let word = it.fail_on.unwrap_or_default();
-        format!("--fail-on {word} is unknown: {}", it.because())
+        format!("--fail-on {word} is undecided: {}", it.because())
     });
     messages.collect()
 }

@@ -174,7 +174,7 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
         let code = if right.is_some() { 4 } else { 0 };
         assert_eq!(ran.code, Some(code), "{watched}: {}", ran.stderr);
         let want = right.map_or_else(String::new, |right| {
-            format!("--fail-on {watched} is unknown: missing permission: {right} in ")
+            format!("--fail-on {watched} is undecided: missing permission: {right} in ")
         });
         assert!(ran.stderr.contains(&want), "{watched}: {}", ran.stderr);
     }

@@ -194,8 +194,8 @@ impl<'p> Case<'p> {
         self.template.get_or_init(made).as_ref()
     }
 
-    /// Gives pods the requests and limits of the target's template. What it leaves open is kept: an injector or the
-    /// defaults of the namespace have set it.
+    /// Gives pods the requests and limits of the target's template. What it leaves open is kept, unless the pod's own
+    /// template states it: an injector or the defaults of the namespace have set it.
     pub(crate) fn renew(&self, snapshot: &mut Snapshot, is_meant: impl Fn(&Pod) -> bool) {
         let Some(template) = self.template() else {
             return;
@@ -203,11 +203,17 @@ impl<'p> Case<'p> {
         for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
             pod.requests.clone_from(&template.requests);
             pod.limits.clone_from(&template.limits);
+            let made = self.template_of(pod).map(as_pod);
             for container in pod.containers_mut() {
-                if let Some(new) = template.container(&container.name) {
-                    overlay(&mut container.requests, &new.requests);
-                    overlay(&mut container.limits, &new.limits);
-                }
+                let Some(new) = template.container(&container.name) else {
+                    continue;
+                };
+                let old = made.as_ref().and_then(|it| it.container(&container.name));
+                let Container {
+                    requests, limits, ..
+                } = container;
+                overlay(requests, &new.requests, old.map(|it| &it.requests));
+                overlay(limits, &new.limits, old.map(|it| &it.limits));
             }
         }
     }
@@ -605,10 +611,16 @@ impl<'p> Case<'p> {
     }
 }
 
-/// Replaces the amounts that others state as well, and adds those that only they state.
-fn overlay(amounts: &mut Requests, others: &Requests) {
-    amounts.0.retain(|(name, _)| others.get(name).is_none());
-    amounts.0.extend_from_slice(&others.0);
+/// Replaces the amounts of an old template by those of a new one, and keeps any that neither states.
+fn overlay(amounts: &mut Requests, new: &Requests, old: Option<&Requests>) {
+    let is_stated = |name: &str| {
+        [Some(new), old]
+            .iter()
+            .flatten()
+            .any(|it| it.get(name).is_some())
+    };
+    amounts.0.retain(|(name, _)| !is_stated(name));
+    amounts.0.extend_from_slice(&new.0);
 }
 
 impl Decision {

@@ -144,7 +144,9 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
         .winner()
         .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;
-    let request = step.pods.iter().filter_map(|row| row.request).max()?;
+    let renewed = case.renewed();
+    let pods = &renewed.decision.metric(step.index)?.pods;
+    let request = pods.iter().filter_map(|row| row.request).max()?;
     (request.saturating_mul(percent.into()) / 100 <= LITTLE)
         .then(|| (percent, resource_amount("cpu", request)))
 }
@@ -191,11 +193,13 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::Facts;
+    use crate::findings::requests::testing::owned;
+    use crate::findings::testing::{cpu, found, state};
 
     /// A window lasts from the passes before scaling down to the next rise, if events tell all of them.
     #[test]
     fn a_window_bridges_the_longest_gap() {
-        let longer = |count: i32| {
+        let flapping = |count: i32, items: Vec<serde_json::Value>| {
             // Up at each quarter of an hour, and down 7 minutes before the next rise.
             let events = (0..6).flat_map(|cycle| {
                 let minute = cycle * 15;
@@ -212,21 +216,26 @@ mod tests {
                         "type": "Normal", "count": count, "firstTimestamp": time, "lastTimestamp": time})
                 })
             });
-            let cpu = build::resource("cpu", &build::utilization(50));
-            let items = crate::findings::testing::state(&[cpu], &["50m"; 4]);
-            let all = crate::findings::testing::found(
-                &items.into_iter().chain(events).collect::<Vec<_>>(),
-            );
+            let all = found(&items.into_iter().chain(events).collect::<Vec<_>>());
             all.into_iter().find_map(|it| match it.facts {
-                Facts::Flapping(it) => Some(it.longer),
+                Facts::Flapping(it) => Some(it),
                 _ => None,
             })
         };
+        let items = state(&[cpu()], &["50m"; 4]);
+        let longer = |count: i32| flapping(count, items.clone()).map(|it| it.longer);
         // 7 minutes, and 5 until a recommendation that holds the replicas is gone.
         assert_eq!(longer(1), Some(900));
         // A rise and a fall each 17 minutes, of which some may be hidden.
         assert_eq!(longer(3), Some(1800));
         // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);
+        // The request to raise is that of the template.
+        for (template, want) in [("100m", Some("100m")), ("80m", Some("80m")), ("1", None)] {
+            let made = owned(&items, &json!([build::requesting("app", template)]));
+            let small = flapping(1, made).and_then(|it| it.small);
+            let request = small.map(|(_, request)| request.to_string());
+            assert_eq!(request.as_deref(), want, "{template}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::{Container, Requests, change_containers};
+use crate::snapshot::pod::{Container, Pod, Requests, change_containers};
 use crate::words::sentence;
 
 impl MetricTarget {
@@ -274,23 +274,22 @@ pub(super) fn other_target(
 }
 
 /// Returns the change with which a pass, or one metric of it, proposes at most this many replicas at the current
-/// usage of the pods; `None` if it does so once all pods are made from the target's template.
+/// usage of the pods; `None` if the metric does so once all pods are made from the target's template.
 pub(super) fn room(
     case: &Case<'_>,
     metric: &MetricStep,
     most: i32,
     whose: ProposalOf,
 ) -> Option<Headroom> {
-    let is_tight = is_tight(case, metric);
+    let renewed = case.renewed();
+    let new = &Case::new(&renewed, &[]);
+    let is_tight = is_tight(new, metric);
     let found = if metric.target.average_utilization.is_some() {
-        let renewed = case.renewed();
-        if whose
-            .of(&renewed.decision, metric.index)
-            .is_some_and(|it| it <= most)
-        {
+        let proposal = ProposalOf::Metric.of(&renewed.decision, metric.index);
+        if proposal.is_some_and(|it| it <= most) {
             return None;
         }
-        request(case, &Case::new(&renewed, &[]), metric, most, whose)
+        request(case, new, metric, most, whose)
     } else if is_tight {
         None
     } else {
@@ -300,28 +299,43 @@ pub(super) fn room(
     Some(Headroom { found, is_tight })
 }
 
-/// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
-/// pass with all of them; `None` if one of the metrics has no such change.
-pub(super) fn adjustments(
-    case: &Case<'_>,
-    metrics: &[&MetricStep],
-    most: i32,
-) -> Option<(Vec<(usize, Adjustment)>, i32)> {
+/// The changes with which metrics propose few enough replicas each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adjusted {
+    /// The changes, by index of the metric in the spec.
+    pub changes: Vec<(usize, Adjustment)>,
+    /// The proposal of the pass with all of them.
+    pub proposal: i32,
+    /// Whether some metrics need none because of the requests in the target's template, which not all pods have.
+    pub needs_template: bool,
+}
+
+/// Returns the changes with which metrics propose at most this many replicas each; `None` if one of the metrics has no
+/// such change.
+pub(super) fn adjustments(case: &Case<'_>, metrics: &[&MetricStep], most: i32) -> Option<Adjusted> {
     if most < 1 {
         return None;
     }
-    let mut adjustments = Vec::with_capacity(metrics.len());
+    let mut changes = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let room = room(case, metric, most, ProposalOf::Metric)?;
-        adjustments.push((metric.index, room.found?.adjustment));
+        if let Some(room) = room(case, metric, most, ProposalOf::Metric) {
+            changes.push((metric.index, room.found?.adjustment));
+        }
     }
-    let decision = case.decide(|snapshot| {
-        for (metric, adjustment) in &adjustments {
+    let needs_template = changes.len() < metrics.len();
+    let renewed = needs_template.then(|| case.renewed());
+    let pass = renewed.as_ref().unwrap_or(case.pass);
+    let decision = Case::new(pass, &[]).decide(|snapshot| {
+        for (metric, adjustment) in &changes {
             adjustment.apply(snapshot, *metric);
         }
     });
     let proposal = decision.proposal.filter(|proposal| *proposal <= most)?;
-    Some((adjustments, proposal))
+    Some(Adjusted {
+        changes,
+        proposal,
+        needs_template,
+    })
 }
 
 /// Returns the lowest request of the container with the highest usage, above those of the pods and of the target's
@@ -351,13 +365,18 @@ fn request(
     let old = case
         .counted(metric)
         .filter_map(|(_, pod)| pod.container(name));
-    let made = || renewed.counted(metric);
-    let new = || made().filter_map(|(_, pod)| pod.container(name));
-    let requests = old.chain(new()).filter_map(|it| it.requests.get(resource));
+    let made = || renewed.counted(metric).map(|(_, pod)| pod);
+    let new = made().filter_map(|pod| pod.container(name));
+    let requests = old.chain(new).filter_map(|it| it.requests.get(resource));
     let highest = requests.map(Amount::milli_value).max()?;
-    let limit = lowest_limit(new().map(|it| &it.limits), resource);
+    let template = case.workload().and_then(|it| it.template.as_deref());
+    let bounds = [
+        lowest_limit(made(), Some(name), resource),
+        least_room(made(), template, name, resource),
+    ];
+    let most_allowed = bounds.into_iter().flatten().min();
     let mut allowed = higher(highest, format_of(resource), 2);
-    allowed.retain(|value| limit.is_none_or(|limit| *value <= limit));
+    allowed.retain(|value| most_allowed.is_none_or(|most| *value <= most));
     first(&allowed, |value| {
         let other = Adjustment::Request {
             container: Some(name.into()),
@@ -368,13 +387,41 @@ fn request(
     })
 }
 
-/// Returns the lowest of some limits for a resource; the API server rejects a request above its limit.
-pub(super) fn lowest_limit<'c>(
-    limits: impl Iterator<Item = &'c Requests>,
+/// Returns the lowest limit of a container in some pods, or of these pods as a whole, in milli-units; the API server
+/// rejects a request above its limit.
+pub(super) fn lowest_limit<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+    container: Option<&str>,
     resource: &str,
 ) -> Option<i64> {
+    let limits = pods.filter_map(|pod| match container {
+        Some(name) => Some(&pod.container(name)?.limits),
+        None => Some(&pod.limits),
+    });
     let amounts = limits.filter_map(|it| it.get(resource));
     amounts.map(Amount::milli_value).min()
+}
+
+/// Returns the most that a container may request beside the others in some pods, in milli-units, if they request or are
+/// limited as a whole, as their template states it if that was read; containers without a request get equal parts. The
+/// API server rejects pods whose containers request more than the pod.
+pub(super) fn least_room<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+    template: Option<&Pod>,
+    container: &str,
+    resource: &str,
+) -> Option<i64> {
+    let of = |amounts: &Requests| amounts.get(resource).map(Amount::milli_value);
+    let rooms = pods.filter_map(|pod| {
+        let mut wholes = [template, Some(pod)].into_iter().flatten();
+        let most = wholes.find_map(|it| of(&it.requests).or_else(|| of(&it.limits)))?;
+        let lacking = pod.running(false).filter(|it| of(&it.requests).is_none());
+        let others = pod.running(false).filter(|it| *it.name != *container);
+        let taken: i64 = others.filter_map(|it| of(&it.requests)).sum();
+        let parts = i64::try_from(lacking.count()).ok()?.max(1);
+        Some((most - taken) / parts)
+    });
+    rooms.min()
 }
 
 /// Whether a container uses nearly all of a resource that its limit allows: the limit holds it back.

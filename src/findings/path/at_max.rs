@@ -6,8 +6,9 @@ use crate::apimachinery::quantity::Quantity;
 use crate::findings::advice::IF_TEMPLATE;
 use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
+use crate::findings::requests::request_too_small::changes_containers;
 use crate::findings::requests::{mean, total};
-use crate::findings::targets::{Adjustment, adjustments};
+use crate::findings::targets::{Adjusted, Adjustment, adjustments};
 use crate::findings::wording::exact;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::EVENTS_KEPT;
@@ -25,9 +26,9 @@ pub struct AtMax {
     pub counted: Vec<CountedMetric>,
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
-    /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
-    /// in the spec, and the proposal of the pass with all of them; `None` if nothing is found.
-    pub adjusted: Option<(Vec<(usize, Adjustment)>, i32)>,
+    /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, unless
+    /// nothing is found.
+    pub adjusted: Option<Adjusted>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
 }
@@ -55,7 +56,10 @@ impl Kind for AtMax {
         let adjusted = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
             .filter(|_| !is_fixed && !is_open)
-            .find_map(|most| adjustments(case, &above, most));
+            .find_map(|most| adjustments(case, &above, most))
+            .filter(|it| {
+                !it.needs_template || !above.iter().any(|step| changes_containers(case, step))
+            });
         let facts = AtMax {
             bound,
             counted: above
@@ -80,6 +84,7 @@ impl Kind for AtMax {
             .beyond(self.bound.asked, self.bound.bound)
             .or_else(|| others.prior_to_more(self.bound.metric))
             .or_else(|| others.any(Code::AboveMax))
+            .or_else(|| others.endless_rollout())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {
@@ -281,7 +286,7 @@ struct Lever {
     effect: String,
     /// The first words on what has to follow if the template changes.
     then: Option<&'static str>,
-    command: Command,
+    command: Option<Command>,
 }
 
 impl AtMax {
@@ -305,11 +310,21 @@ impl AtMax {
         !is_disabled && self.below().is_none() && is_trusted
     }
 
+    /// Whether the requests of the target's template end the problem once all pods have them.
+    fn template_is_enough(&self) -> bool {
+        let adjusted = self.adjusted.as_ref();
+        adjusted.is_some_and(|it| it.changes.is_empty())
+    }
+
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
-        let (adjustments, proposal) = self.adjusted.as_ref()?;
-        let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
-        let mut then = None;
-        for (metric, adjustment) in adjustments {
+        let Adjusted {
+            changes,
+            proposal,
+            needs_template,
+        } = self.adjusted.as_ref()?;
+        let (mut what, mut values) = (Vec::new(), Vec::new());
+        let mut then = self.template_is_enough().then_some("Or");
+        for (metric, adjustment) in changes {
             match adjustment {
                 Adjustment::Request { request, .. } => {
                     let resource = about.spec(*metric).name();
@@ -325,15 +340,18 @@ impl AtMax {
                     values.push(format!("a target of {to} for {}", about.label(*metric)));
                 }
             }
-            flags.push(adjustment.flags(about, *metric)?);
         }
+        if *needs_template {
+            let others = if changes.is_empty() { "" } else { "other " };
+            values.push(format!("the {others}requests of the template"));
+        }
+        let flags = changes.iter().map(|(metric, it)| it.flags(about, *metric));
+        let flags: Option<Vec<String>> = flags.collect();
+        // The pods still lack the requests of the template.
+        let flags = flags.filter(|_| !needs_template).map(|it| it.join(" "));
         // The value is stated, and the name of the container or metric is in the command.
-        let hint = flags
-            .first()?
-            .split(' ')
-            .next()
-            .map(|flag| about.try_it(flag));
-        let command = about.predict(&flags.join(" "));
+        let flag = flags.as_deref().and_then(|it| it.split(' ').next());
+        let hint = flag.map(|flag| about.try_it(flag));
         Some(Lever {
             act: format!(
                 "{} if a pod can carry more{}",
@@ -342,7 +360,7 @@ impl AtMax {
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
             then,
-            command,
+            command: flags.map(|flags| about.predict(&flags)),
         })
     }
 
@@ -355,9 +373,9 @@ impl AtMax {
             asked, bound: max, ..
         } = self.bound;
         let raise = if about.assumes("maxReplicas") {
-            "Assume a higher maxReplicas".to_owned()
+            "assume a higher maxReplicas".to_owned()
         } else {
-            format!("Raise {}", about.field("maxReplicas"))
+            format!("raise {}", about.field("maxReplicas"))
         };
         let flags = format!("--max {asked}");
         // No maximum is named that the metrics exceed as well.
@@ -371,21 +389,25 @@ impl AtMax {
         };
         let lever = self.lever(about);
         let then = lever.as_ref().and_then(|it| it.then);
-        if let Some(Lever { act, command, .. }) = lever {
+        let is_enough = self.template_is_enough();
+        if let Some(Lever { act, command, .. }) = lever.filter(|_| !is_enough) {
             text += &format!(", or {act}");
-            commands.push(command);
+            commands.extend(command);
         }
-        text.push('.');
+        let mut advice = if is_enough && about.after_template("Or").is_none() {
+            Remedy::RaiseMax.waits("for the rollout to end").or(text)
+        } else {
+            Remedy::RaiseMax.says(sentence(&text) + ".")
+        };
         if let Some(Dropped { from, to, at }) = self.dropped {
-            text += &format!(
-                " It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
+            advice = advice.and(&format!(
+                "It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
                 distance(at, about.now()),
                 about.field_name("behavior")
-            );
+            ));
         }
-        let mut advice = Remedy::RaiseMax.says(text).with_all(commands);
         advice.then = then;
-        advice
+        advice.with_all(commands)
     }
 }
 
@@ -395,6 +417,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::path::testing::{at_max, memory, pods, queue_of};
     use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
@@ -612,6 +635,27 @@ mod tests {
             let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
             with(&set, "StatefulSet", &strategy)
         };
+        let of_template = |items: &[Value], requests: Value, strategy: Value| {
+            let containers = json!([{"name": "app", "resources": { "requests": requests }}]);
+            let set = of_kind(owned(items, &containers), "StatefulSet");
+            let outdated = json!({"spec": {"updateStrategy": strategy},
+                "status": {"replicas": 4, "updatedReplicas": 0}});
+            with(&set, "StatefulSet", &outdated)
+        };
+        let within = {
+            let whole = json!({"spec": {"resources": {"requests": {"cpu": "200m"}}}});
+            with(
+                &most(&state(&[container("app")], &["90m"; 4]), 4),
+                "Pod",
+                &whole,
+            )
+        };
+        let busy = most(&pods("90m"), 4);
+        let (more_cpu, more_memory) = (
+            json!({"cpu": "400m"}),
+            json!({"cpu": "100m", "memory": "400Mi"}),
+        );
+        let partition = json!({"rollingUpdate": {"partition": 2}});
         let states = [
             // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
             ("of a utilization", most(&pods("90m"), 4)),
@@ -636,6 +680,23 @@ mod tests {
                 with_pod(&limited(Value::Null), "web-0", &more),
             ),
             ("of pods that have to be deleted", of_set),
+            (
+                "of pods that a rollout gives enough",
+                of_template(&busy, more_cpu.clone(), json!({})),
+            ),
+            (
+                "of pods below a partition",
+                of_template(&busy, json!({"cpu": "100m"}), partition.clone()),
+            ),
+            (
+                "of pods below a partition, beside a template that requests enough",
+                of_template(&busy, more_cpu, partition),
+            ),
+            (
+                "of two metrics, one of which a rollout ends",
+                of_template(&two("160Mi"), more_memory, json!({})),
+            ),
+            ("within the request of the pod", within),
         ];
         insta::assert_snapshot!(table(Code::AtMax, states), @r#"
         of a utilization: warning, explains, without it 8 -> 8
@@ -751,6 +812,53 @@ mod tests {
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=240m
+        of pods that a rollout gives enough: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With the requests of the template, the metrics propose 2.
+            > Wait for the rollout to end, or raise maxReplicas if nodes can carry it (predict --max 8).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+        of pods below a partition: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 240m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more. If the template changes, lower partition (2) to 0 in the update strategy.
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+        of pods below a partition, beside a template that requests enough: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With the requests of the template, the metrics propose 2.
+            > Raise maxReplicas if nodes can carry it (predict --max 8). Or lower partition (2) to 0 in the update strategy.
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+        of two metrics, one of which a rollout ends: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 6
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - 80% of a request of 100Mi is 80Mi per pod, and 4 pods use 640Mi of memory.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 150m and the other requests of the template, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m if a pod can carry more.
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+        within the request of the pod: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu in app is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 170m, the metrics propose 4.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 170m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=170m
         "#);
     }
 

@@ -169,7 +169,7 @@ mod tests {
     use crate::build;
     use crate::findings::find;
     use crate::findings::requests::testing::{of_kind, owned};
-    use crate::findings::testing::{only, pass, state, table, with};
+    use crate::findings::testing::{only, pass, queue, state, table, with, with_spec};
     use crate::pass::Pass;
 
     #[test]
@@ -233,6 +233,12 @@ mod tests {
                 &json!({"spec": {"updateStrategy": strategy}}),
             )
         };
+        let metrics = [
+            build::resource("memory", &build::utilization(80)),
+            queue(&build::average("10")),
+        ];
+        let both = with_spec(&by_hand("120Mi"), &json!({ "metrics": metrics }));
+        let beside = [both, vec![build::queue(&["40"])]].concat();
         let on_delete = json!({"type": "OnDelete"});
         let partition = json!({"rollingUpdate": {"partition": 2}});
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
@@ -267,6 +273,7 @@ mod tests {
             ),
             ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
             ("where the template requests enough", by_hand("120Mi")),
+            ("where it does, beside a metric that proposes more", beside),
             ("where the template requests too little", by_hand("90Mi")),
         ];
         // A share of the request is stated without the number of pods.
@@ -326,6 +333,7 @@ mod tests {
         where a later pod uses less: none
         within the tolerance: none
         where the template requests enough: none
+        where it does, beside a metric that proposes more: none
         where the template requests too little: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.

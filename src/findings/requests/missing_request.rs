@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
-use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::quantity::Quantity;
 use crate::findings::case::Top;
 use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
-use crate::findings::targets::lowest_limit;
+use crate::findings::targets::{least_room, lowest_limit};
 use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Requests;
@@ -537,7 +537,10 @@ impl MissingRequest {
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
         let request = rounded_request(&self.resource, needed.max(least))?;
-        let bounds = [self.limit(about, container), self.room(about, container)];
+        let template = about.workload().and_then(|it| it.template.as_deref());
+        let holders = holders(about, container);
+        let room = least_room(holders, template, &container.container, &self.resource);
+        let bounds = [self.limit(about, container), room];
         let most = bounds.into_iter().flatten().min();
         match most.filter(|most| *most < request.milli_value()) {
             Some(..=0) => None,
@@ -548,22 +551,8 @@ impl MissingRequest {
 
     /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
-        let containers =
-            holders(about, container).filter_map(|pod| pod.container(&container.container));
-        lowest_limit(containers.map(|it| &it.limits), &self.resource)
-    }
-
-    /// Returns what the requests of whole pods leave for each container that has none, in milli-units; `None` if no pod has
-    /// one. An API server rejects pods whose containers request more than the pod.
-    fn room(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
-        let of = |requests: &Requests| requests.get(&self.resource).map(Amount::milli_value);
-        let rooms = holders(about, container).filter_map(|pod| {
-            let each: Vec<Option<i64>> = pod.running(false).map(|it| of(&it.requests)).collect();
-            let lacking = each.iter().filter(|it| it.is_none()).count().max(1);
-            let room = of(&pod.requests)? - each.iter().flatten().sum::<i64>();
-            Some(room / i64::try_from(lacking).ok()?)
-        });
-        rooms.min()
+        let name = Some(&*container.container);
+        lowest_limit(holders(about, container), name, &self.resource)
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {

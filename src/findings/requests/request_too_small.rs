@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Revisions, counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Adjustment, lowest_limit};
+use crate::findings::targets::{Adjustment, least_room, lowest_limit};
 use crate::snapshot::hpa::Hpa;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
@@ -22,8 +22,10 @@ pub struct RequestTooSmall {
     pub resource: String,
     /// The container whose request is furthest below its usage; `None` if pods request as a whole.
     pub container: Option<Box<str>>,
-    /// Its highest request in a pod, in milli-units.
+    /// Its highest request in a pod, in milli-units, once all pods are made from the target's template.
     pub request: i64,
+    /// Whether pods that have been made have other requests.
+    pub is_new: bool,
     /// Its mean usage in a pod, in milli-units.
     pub usage: i64,
     /// The usage of the counted pods as a share of their requests.
@@ -36,6 +38,8 @@ pub struct RequestTooSmall {
     pub enough: Quantity,
     /// Whether it is above a limit.
     pub is_above_limit: bool,
+    /// Whether it is more than the request or limit of the pod as a whole leaves.
+    pub is_above_room: bool,
 }
 
 impl Kind for RequestTooSmall {
@@ -69,10 +73,13 @@ impl Kind for RequestTooSmall {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let request = milli(self.request, &self.resource);
         let usage = milli(self.usage, &self.resource);
+        let place = if self.is_new { " in the template" } else { "" };
         let mut evidence = vec![
             match &self.container {
-                Some(name) => format!("{name} requests {request} and uses {usage} in each pod."),
-                None => format!("Each pod requests {request} as a whole and uses {usage}."),
+                Some(name) => {
+                    format!("{name} requests {request}{place} and uses {usage} in each pod.")
+                }
+                None => format!("Each pod requests {request} as a whole{place} and uses {usage}."),
             },
             format!(
                 "The HPA has not rescaled for {}.",
@@ -103,10 +110,20 @@ impl Kind for RequestTooSmall {
                  {target}% with it, unless more pods lower its usage."
             ));
         }
-        if self.is_above_limit {
+        let parts = [
+            (self.is_above_limit, "its limit at least as far"),
+            (
+                self.is_above_room,
+                "what the pod requests as a whole by as much",
+            ),
+        ];
+        let needed = parts.into_iter().filter(|(is_needed, _)| *is_needed);
+        let words: Vec<&str> = needed.map(|(_, words)| words).collect();
+        if !words.is_empty() {
+            let with_it = list(&words);
             return Remedy::RaiseRequest.says(format!(
-                "Raise the {resource} request of {of} from {request} to about {enough}, and its limit at \
-                 least as far, unless more pods lower its usage."
+                "Raise the {resource} request of {of} from {request} to about {enough}, and {with_it}, unless more \
+                 pods lower its usage."
             ));
         }
         let flags = self.enough().flags(about, self.metric);
@@ -169,7 +186,7 @@ fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
 
 /// Whether pods of the target's template have other containers that count in a metric than these pods, apart from injected
 /// ones, so that their usage is unknown.
-fn changes_containers(case: &Case<'_>, step: &MetricStep) -> bool {
+pub(crate) fn changes_containers(case: &Case<'_>, step: &MetricStep) -> bool {
     let Some(template) = case.template() else {
         return false;
     };
@@ -209,10 +226,12 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }
+    let renewed = case.renewed();
+    let new = &Case::new(&renewed, &[]);
     // The usage and request of each container or of whole pods, in all pods, and the highest request in one.
     let mut sums: BTreeMap<Option<&str>, (i64, i64, i64)> = BTreeMap::new();
     let (mut pods, mut all_used, mut all_requested) = (0, 0i64, 0i64);
-    for (_, pod) in case.counted(step) {
+    for (_, pod) in new.counted(step) {
         if case.age(pod)? < WARM {
             return None;
         }
@@ -234,9 +253,8 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     if are_mixed || changes_containers(case, step) {
         return None;
     }
-    let renewed = case.renewed();
-    let new = renewed.decision.metric(step.index)?.proposal();
-    let in_template = new.and_then(|it| it.current.average_utilization);
+    let of_new = renewed.decision.metric(step.index)?.proposal();
+    let in_template = of_new.and_then(|it| it.current.average_utilization);
     let is_enough = in_template.is_some_and(|percent| f64::from(percent) / 100.0 < SEVERAL);
     if is_enough {
         return None;
@@ -247,12 +265,11 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
-    let new = &Case::new(&renewed, &[]);
-    let limits = new.counted(step).filter_map(|(_, pod)| match container {
-        Some(name) => Some(&pod.container(name)?.limits),
-        None => Some(&pod.limits),
-    });
-    let limit = lowest_limit(limits, &step.name);
+    let made = || new.counted(step).map(|(_, pod)| pod);
+    let template = case.workload().and_then(|it| it.template.as_deref());
+    let limit = lowest_limit(made(), container, &step.name);
+    let room = container.and_then(|name| least_room(made(), template, name, &step.name));
+    let is_above = |most: Option<i64>| most.is_some_and(|most| most < enough.milli_value());
     Some(RequestTooSmall {
         metric: step.index,
         resource: step.name.clone(),
@@ -262,7 +279,9 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
         share,
         then,
         since,
-        is_above_limit: limit.is_some_and(|limit| limit < enough.milli_value()),
+        is_new: in_template != proposal.current.average_utilization,
+        is_above_limit: is_above(limit),
+        is_above_room: is_above(room),
         enough,
     })
 }
@@ -273,6 +292,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{of_kind, owned, with_container};
     use crate::findings::testing::{cpu, found, state, table, with, with_pod};
 
@@ -334,6 +354,26 @@ mod tests {
         };
         let mut small = json!({"containers": [build::requesting("app", "90m")]});
         small["containers"][0]["resources"]["limits"] = json!({"cpu": "300m"});
+        let of_container = {
+            let current = json!({"averageUtilization": 200, "averageValue": "200m"});
+            let own = json!({"name": "cpu", "container": "app", "current": current});
+            let metrics = json!([{"type": "ContainerResource", "containerResource": own}]);
+            let hpa = json!({"spec": {"metrics": [container("app")]}, "status": {"currentMetrics": metrics}});
+            with(&hot, "HorizontalPodAutoscaler", &hpa)
+        };
+        let unlimited = {
+            let pods = with(&hot, "Pod", &json!({"spec": {"containers": [limited]}}));
+            let mut items = owned(&pods, &json!([build::requesting("app", "100m")]));
+            let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+            let labels = json!({"app": "web", "pod-template-hash": "5d"});
+            items.push(json!({
+                "apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "web-5d", "namespace": "default", "labels": labels, "ownerReferences": owner},
+                "spec": {"replicas": 2, "selector": {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": {"containers": [limited]}}},
+            }));
+            items
+        };
         let states = [
             ("by far", hot.clone()),
             (
@@ -403,6 +443,15 @@ mod tests {
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
             ),
             (
+                "within the request of the pod",
+                with(
+                    &of_container,
+                    "Pod",
+                    &json!({"spec": {"resources": {"requests": {"cpu": "300m"}}}}),
+                ),
+            ),
+            ("up to a limit that a new template lacks", unlimited),
+            (
                 "beside a target that is low",
                 with(
                     &hot,
@@ -437,15 +486,22 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
-        that something else sets, beside a template that is too small as well: as by far
+        that something else sets, beside a template that is too small as well: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 90m in the template and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ deployment/web
         of pods that have to be deleted, beside a new template with a limit alone: none
         of pods that have to be deleted, beside a new template of pods as a whole: none
         of pods that have to be deleted, up to a limit of the template: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
-            - app requests 100m and uses 200m in each pod.
+            - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
             - With a cpu request of 400m: 2 replicas.
-            > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
+            > Raise the cpu request of app from 90m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             @ statefulset/web
         of pods as a whole: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
@@ -476,7 +532,14 @@ mod tests {
         of pods that have to be deleted, beside a new template without their busiest container: none
         of pods that have to be deleted, beside a new template without requests: as of pods that have to be deleted
         of pods that have to be deleted, beside a new template: none
-        of pods that have to be deleted, beside a template that is too small as well: as of pods that have to be deleted
+        of pods that have to be deleted, beside a template that is too small as well: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 90m in the template and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ statefulset/web
         below a partition, beside a new template: none
         up to a limit: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
@@ -485,6 +548,14 @@ mod tests {
             - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
+        within the request of the pod: warning, explains, without it 2 -> 2
+            cpu in app is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m, and what the pod requests as a whole by as much, unless more pods lower its usage.
+            @ deployment/web
+        up to a limit that a new template lacks: as by far
         beside a target that is low: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.

@@ -84,7 +84,6 @@ impl Kind for AtMax {
             .beyond(self.bound.asked, self.bound.bound)
             .or_else(|| others.prior_to_more(self.bound.metric))
             .or_else(|| others.any(Code::AboveMax))
-            .or_else(|| others.endless_rollout())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

@@ -417,9 +417,10 @@ pub(super) fn least_room<'p>(
         let most = wholes.find_map(|it| of(&it.requests).or_else(|| of(&it.limits)))?;
         let lacking = pod.running(false).filter(|it| of(&it.requests).is_none());
         let others = pod.running(false).filter(|it| *it.name != *container);
-        let taken: i64 = others.filter_map(|it| of(&it.requests)).sum();
+        let requests = others.filter_map(|it| of(&it.requests));
+        let taken = requests.fold(0, i64::saturating_add);
         let parts = i64::try_from(lacking.count()).ok()?.max(1);
-        Some((most - taken) / parts)
+        Some(most.saturating_sub(taken) / parts)
     });
     rooms.min()
 }

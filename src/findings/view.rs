@@ -69,16 +69,17 @@ impl FindingView {
 
 /// Creates the published form of the findings about a pass.
 pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
-    let running = pass.input.as_running();
-    let of_running = running.map(|it| {
-        let running = Pass::with(it, pass.remembered.clone());
+    let of_running = pass.input.as_running().map(|input| {
+        let running = Pass::with(input, pass.remembered.clone());
         views(&running, &find(&running))
     });
-    let view = |it| view(pass, it, of_running.as_deref());
-    let mut views: Vec<FindingView> = findings.iter().map(view).collect();
+    let all = findings.iter();
+    let mut views: Vec<FindingView> = all
+        .map(|it| view(pass, it, of_running.as_deref()))
+        .collect();
     // Where an assumption is the cause, there is no advice to follow.
-    let all = views.iter().filter(|it| it.advice().is_empty());
-    let silent: Vec<Code> = all.map(|it| it.code).collect();
+    let without = views.iter().filter(|it| it.advice().is_empty());
+    let silent: Vec<Code> = without.map(|it| it.code).collect();
     for view in &mut views {
         if view.follows.is_some_and(|it| silent.contains(&it)) {
             view.advice = Advice::default();

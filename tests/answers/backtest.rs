@@ -1153,10 +1153,28 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         build::list(items.into_iter().chain([pod[0].clone()])),
     )
     .unwrap();
-    let (code, _, stderr) =
-        run(program().args(["predict", "web", "-f", &state, "--metric=Resource/cpu=400m"])).parts();
-    let said = "cpu: the part of each container is unknown";
-    assert!(code == Some(2) && stderr.contains(said), "{stderr}");
+    for load in [
+        "--metric=Resource/cpu=400m",
+        "--pod=web-0:Resource/cpu=400m",
+        "time,Resource/cpu\n0s,400m\n5m,400m\n",
+        "time,Resource/cpu\n0s,100%\n5m,100%\n",
+        "time,Resource/cpu\n0s,missing\n1m,400m\n",
+    ] {
+        let flag = if load.starts_with("--") {
+            load
+        } else {
+            "--trace=-"
+        };
+        let (code, _, stderr) = run(program()
+            .args(["predict", "web", "-f", &state, flag])
+            .write_stdin(load))
+        .parts();
+        let said = "cpu: the part of each container is unknown";
+        assert!(
+            code == Some(2) && stderr.contains(said),
+            "{load:?}: {stderr}"
+        );
+    }
 }
 
 /// What is not known stays so in a search, and flags that a load of the past overrules are refused.

@@ -99,7 +99,7 @@ pub(super) fn set_pod(
         AssumedValue::Share(ratio) => {
             let mut measured = snapshot.clone();
             if value_of(snapshot, index, spec, pod).is_none() {
-                fill(&mut measured, index, spec, one);
+                metric.fill(&mut measured, one)?;
             }
             let step = match metric.step(&measured, true) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
@@ -115,7 +115,7 @@ pub(super) fn set_pod(
         }
     };
     if to.is_some() {
-        fill(snapshot, index, spec, one);
+        metric.fill(snapshot, one)?;
     }
     change(snapshot, index, spec, |name, observed| {
         if name == pod { to } else { Some(observed) }
@@ -223,14 +223,35 @@ impl Metric {
         }
         let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
         let was = snapshot.metrics[index].clone();
-        fill(snapshot, index, spec, |pod| {
+        self.fill(snapshot, |pod| {
             is_running(pod)
                 && selector.matches(&pod.labels)
                 && !pod.assumed_missing.contains(&index)
-        });
+        })?;
         if samples(snapshot, index, spec).is_empty() {
             return Err(self.no_pods(snapshot, &selector, &was));
         }
+        Ok(())
+    }
+
+    /// Gives those pods that have no value one, unless the HPA scales by their containers, whose parts of it are unknown.
+    fn fill(&self, snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) -> Result<(), Error> {
+        let Self { index, spec, .. } = self;
+        let known = samples(snapshot, *index, spec);
+        let mut parted = snapshot.pods.iter().filter(|pod| {
+            wanted(pod)
+                && pod.running(false).nth(1).is_some()
+                && known.iter().all(|(name, _)| *name != pod.name)
+        });
+        let own = &snapshot.hpa.spec.metrics[*index];
+        if spec.container().is_none() && own.container().is_some() && parted.next().is_some() {
+            let label = &self.label;
+            return Err(
+                Error::usage(format!("{label}: the part of each container is unknown"))
+                    .hint("give the usage of each container that the HPA scales by"),
+            );
+        }
+        fill(snapshot, *index, spec, wanted);
         Ok(())
     }
 

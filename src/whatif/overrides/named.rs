@@ -119,11 +119,6 @@ impl Meant {
         self.part.as_ref()?.container()
     }
 
-    /// Whether it is the usage of whole pods, and the HPA only uses that of containers.
-    pub(super) fn is_of_pods(&self) -> bool {
-        self.part.is_some() && self.container().is_none()
-    }
-
     /// Returns the metric, if it is at a place in the spec.
     pub(in crate::whatif) fn metric<'m>(
         &'m self,

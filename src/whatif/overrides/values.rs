@@ -121,9 +121,6 @@ impl<'d> Values<'d> {
             return Ok(None);
         }
         let label = self.take(snapshot, assigned, place, &spec)?;
-        if meant.is_of_pods() && assigned.value != AssumedValue::Missing {
-            check_parts(snapshot, place, &spec, pod, &label)?;
-        }
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
             None => self.set_of_all(snapshot, assigned, &meant, &spec, &label)?,
@@ -345,31 +342,6 @@ impl<'d> Values<'d> {
         }
         Ok(())
     }
-}
-
-/// Checks that the part of a container in the usage of whole pods, or of one of them, is known, if they have several.
-///
-/// # Errors
-///
-/// Nothing of them was measured.
-fn check_parts(
-    snapshot: &Snapshot,
-    place: usize,
-    spec: &MetricSpec,
-    pod: Option<&str>,
-    label: &str,
-) -> Result<(), Error> {
-    let is_meant = |name: &str| pod.is_none_or(|pod| *pod == *name);
-    let mut own = snapshot.unended_pods().filter(|it| is_meant(&it.name));
-    let is_several = own.any(|pod| pod.running(false).nth(1).is_some());
-    let measured = samples(snapshot, place, spec);
-    if is_several && !measured.iter().any(|(name, _)| is_meant(name)) {
-        let message = format!("{label}: the part of each container is unknown");
-        return Err(
-            Error::usage(message).hint("set the usage of each container that the HPA scales by")
-        );
-    }
-    Ok(())
 }
 
 /// Sets a value as if no other flag did.

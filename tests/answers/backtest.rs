@@ -1119,6 +1119,19 @@ fn a_candidate_uses_another_part_of_the_same_load() {
             (_, want) => assert_eq!(found, want.map_err(str::to_owned), "{load} {candidates:?}"),
         }
     }
+    // The candidate lacks it in the words of the flag, or the container that the unchanged HPA means by it.
+    for (candidate, said) in [
+        ("queue", "the HPA has no metric cpu\nhint: it has queue"),
+        (
+            "sidecar",
+            "the HPA has no metric cpu in app\n\
+             hint: cpu alone is cpu in app, as in the unchanged HPA: name the container",
+        ),
+    ] {
+        let file = path(format!("hpa-{candidate}.json"));
+        let error = play("app", &["--hpa", &file, "--cpu=400m"], "").unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
     // It is left out of the run that lacks such a metric, of which another one is unknown.
     let error = end("--metric=Resource/cpu=400m", "app", "queue").unwrap_err();
     assert!(

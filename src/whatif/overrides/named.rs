@@ -203,23 +203,16 @@ impl NamedMetric {
     /// # Errors
     ///
     /// It is ambiguous.
-    pub(in crate::whatif) fn as_in_all(
-        &self,
-        unchanged: &[MetricSpec],
-        runs: &[OtherRun],
-        typed: &str,
-    ) -> Result<Self, Error> {
+    fn as_in_all(&self, unchanged: &[MetricSpec], runs: &[OtherRun]) -> Result<Self, Error> {
         let found = self.as_in(unchanged).transpose().or_else(|| {
             let metrics = runs.iter().flat_map(|it| it.spec.metrics.iter().cloned());
             self.as_in(&Vec::from_iter(metrics)).transpose()
         });
-        found
-            .unwrap_or_else(|| Ok(self.clone()))
-            .map_err(|e| e.within(typed))
+        found.unwrap_or_else(|| Ok(self.clone()))
     }
 
-    /// Finds its values in one of several runs over the same load, in all pods or only in one; `None` if only another run
-    /// has them. The containers of a run may only be those of its pods after a change, `changed`.
+    /// Finds the values that it means in all runs over the same load in one of them, in all pods or only in one; `None` if
+    /// only another run has them. The containers of a run may only be those of its pods after a change, `changed`.
     ///
     /// # Errors
     ///
@@ -227,21 +220,30 @@ impl NamedMetric {
     pub(in crate::whatif) fn find_in_run(
         &self,
         runs: &[OtherRun],
+        unchanged: &[MetricSpec],
         snapshot: &Snapshot,
         changed: Option<&Snapshot>,
         pod: Option<&str>,
         typed: &str,
     ) -> Result<Option<Meant>, Error> {
+        let wanted = self
+            .as_in_all(unchanged, runs)
+            .map_err(|e| e.within(typed))?;
         let own = &snapshot.hpa.spec.metrics;
-        let has_whole = self.whole(own).is_some();
-        let later = || self.find(changed.filter(|_| has_whole)?, pod, typed).ok();
+        let has_whole = wanted.whole(own).is_some();
+        let later = || wanted.find(changed.filter(|_| has_whole)?, pod, typed).ok();
         let is_elsewhere = || {
-            !own.iter().any(|own| self.fits(own))
-                && runs.iter().any(|it| it.has_metric(self, has_whole))
+            !own.iter().any(|own| wanted.fits(own))
+                && runs.iter().any(|it| it.has_metric(&wanted, has_whole))
         };
-        match self.find(snapshot, pod, typed) {
-            Err(e) => match later().or_else(|| self.pods_of_containers(own)) {
-                None if !is_elsewhere() => Err(e),
+        match wanted.find(snapshot, pod, typed) {
+            Err(e) => match later().or_else(|| wanted.pods_of_containers(own)) {
+                None if !is_elsewhere() => match self.find(snapshot, pod, typed) {
+                    Err(as_typed) => Err(as_typed),
+                    Ok(_) => Err(e.hint(format!(
+                        "{self} alone is {wanted}, as in the unchanged HPA: name the container"
+                    ))),
+                },
                 meant => Ok(meant),
             },
             meant => meant.map(Some),

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::difference::{PathStep, overlap, target_path};
+use super::metric::alone;
 use super::named::split;
 use super::patch::{NewTarget, Patch, TARGETS};
 use super::pods::of_target;
@@ -202,23 +203,25 @@ impl RepeatedFlag {
         }
         let snapshot = &pass.input.snapshot;
         let unchanged = &pass.input.as_observed().hpa.spec.metrics;
-        let wanted = wanted.as_in_all(unchanged, &[], &self.name).ok()?;
-        let found = wanted.find_in_run(&[], snapshot, None, None, &self.name);
+        let found = wanted.find_in_run(&[], unchanged, snapshot, None, None, &self.name);
         let meant = found.ok()??;
         let (place, _) = meant.first();
         let container = meant.metric(&snapshot.hpa.spec.metrics, place).container();
-        let alone: HashSet<String> = assumed
+        let own: HashSet<String> = assumed
             .iter()
             .filter_map(|flag| flag.pod_with_all(resource, container))
             .collect();
-        let rows = pass.decision.metric(place)?.pods.iter();
+        // The pass may have ended before the metric.
+        let metric = snapshot.hpa.spec.metrics[place].clone();
+        let probed = alone(snapshot, place, metric);
+        let rows = probed.metric(0)?.pods.iter();
         let counted: HashSet<&str> = rows
             .filter(|row| row.group == Group::Ready)
             .map(|row| &*snapshot.pods[row.pod as usize].name)
             .collect();
         let decided: HashSet<&str> = counted
             .iter()
-            .filter(|name| !alone.contains(**name))
+            .filter(|name| !own.contains(**name))
             .copied()
             .collect();
         let pods = match pod {
@@ -433,6 +436,8 @@ mod tests {
                 "--cpu 300% --pod web-0:cpu=100m --pod web-1:cpu=200m",
                 "--cpu 600m --pod web-0:cpu=100m --pod web-1:cpu=200m",
             ),
+            // At a maximum below its replicas, the pass looks at no metric.
+            ("--max 1 --cpu 450%", "--cpu 900m --max 1"),
             (
                 "--request app=cpu=200m --cpu 450%",
                 "--cpu 1350m --request app=cpu=200m",

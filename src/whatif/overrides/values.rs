@@ -106,8 +106,8 @@ impl<'d> Values<'d> {
         }
         let (flag, pod) = (&assigned.flag, assigned.pod.as_deref());
         let unchanged = &self.was.hpa.spec.metrics;
-        let wanted = assigned.wanted.as_in_all(unchanged, runs, flag)?;
-        let Some(meant) = wanted.find_in_run(runs, snapshot, None, pod, flag)? else {
+        let wanted = &assigned.wanted;
+        let Some(meant) = wanted.find_in_run(runs, unchanged, snapshot, None, pod, flag)? else {
             return Ok(None);
         };
         let (place, _) = meant.first();

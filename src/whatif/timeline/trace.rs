@@ -318,9 +318,7 @@ impl Trace {
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for column in &self.metrics {
             let MetricColumn { name, wanted, .. } = column;
-            let wanted = wanted.as_in_all(unchanged, others, name);
-            let found =
-                wanted.and_then(|own| own.find_in_run(others, snapshot, changed, None, name));
+            let found = wanted.find_in_run(others, unchanged, snapshot, changed, None, name);
             let meant = found.map_err(|e| self.origin.lacking(e.within(&origin)))?;
             let meant = meant.unwrap_or_default();
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {

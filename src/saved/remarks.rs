@@ -81,7 +81,7 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
         .collect();
     let labels: Vec<String> = unknown.iter().map(|own| own.label(all)).collect();
     let text = format!(
-        "the input has no value of {}; state it, such as {}",
+        "the pass has no value of {}; state it, such as {}",
         listed(&labels),
         value_flags(unknown, hpa)
     );

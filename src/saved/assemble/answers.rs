@@ -1,7 +1,7 @@
 //! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Place;
 use super::index::Index;
@@ -222,8 +222,8 @@ impl Answers<'_> {
         self.selected(request, values, is_of(metric), object_alone, |_| false)
     }
 
-    /// Returns notes about custom metrics of which the input has different values for one object: as in the controller,
-    /// the last one of a pod counts.
+    /// Returns notes about metrics of which the input has different values for one object, or in several lists of external
+    /// values: as in the controller, the last one of a pod counts.
     pub(super) fn repeated(&self) -> Vec<Note> {
         if !self.place.index.requests.answers(self.hpa).is_empty() {
             return Vec::new();
@@ -231,24 +231,46 @@ impl Answers<'_> {
         let requests = self.hpa.spec.metrics.iter().filter_map(MetricRequest::of);
         let texts = requests.filter_map(|request| {
             let which = match request {
-                MetricRequest::Pods(_) => "last",
                 MetricRequest::Object(..) => "first",
-                MetricRequest::External(_) => return None,
+                MetricRequest::Pods(_) | MetricRequest::External(_) => "last",
             };
-            let mut known = HashMap::new();
-            let several = self.custom(request).ok()?.into_iter().find(|it| {
-                let ObjectReference { kind, name, .. } = &it.described_object;
-                let value = it.value.milli_value();
-                *known.entry((kind, name)).or_insert(value) != value
-            })?;
-            let ObjectReference { kind, name, .. } = &several.described_object;
-            let metric = &several.name;
+            let mut totals: BTreeMap<(String, usize), i128> = BTreeMap::new();
+            for (series, list, value) in self.repetitions(request).ok()? {
+                *totals.entry((series, list)).or_default() += i128::from(value);
+            }
+            let mut pairs = totals.iter().zip(totals.iter().skip(1));
+            let (((series, _), _), _) =
+                pairs.find(|((one, was), (other, is))| one.0 == other.0 && was != is)?;
             Some(format!(
-                "the input has several values of {metric} for {kind}/{name}: the {which} one counts"
+                "the input has several values of {series}: the {which} one counts"
             ))
         });
         let each_once: BTreeSet<String> = texts.collect();
         each_once.into_iter().map(Note::new).collect()
+    }
+
+    /// Returns the values of a metric with what they are of. Those with the same number do not repeat each other: an
+    /// external metric may have several in a list.
+    fn repetitions(
+        &self,
+        request: MetricRequest<'_>,
+    ) -> Result<Vec<(String, usize, i64)>, UnreadCause> {
+        if let MetricRequest::External(metric) = request {
+            let values = self.external_values(metric)?.into_iter().map(|value| {
+                let labels = value.metric_labels.iter();
+                let labels: Vec<String> = labels.map(|(key, own)| format!("{key}={own}")).collect();
+                let series = format!("{}{{{}}}", value.metric_name, labels.join(","));
+                (series, value.list, value.value.milli_value())
+            });
+            return Ok(values.collect());
+        }
+        let values = self.custom(request)?.into_iter().enumerate();
+        let values = values.map(|(place, value)| {
+            let ObjectReference { kind, name, .. } = &value.described_object;
+            let series = format!("{} for {kind}/{name}", value.name);
+            (series, place, value.value.milli_value())
+        });
+        Ok(values.collect())
     }
 
     /// Whether a value describes the object that a metric names.
@@ -269,26 +291,11 @@ impl Answers<'_> {
         )
     }
 
-    /// Returns the values that a selector matches.
+    /// Returns the values that a selector matches. Each list answers a request: what was asked again has the values of the
+    /// last one.
     fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        // An unusable selector fails in the engine, before any value counts.
-        let selector = match &metric.selector {
-            Some(selector) => selector.to_selector().unwrap_or_default(),
-            None => Selector::default(),
-        };
-        let matches = |value: &ExternalMetricValue| selector.matches(&value.metric_labels);
-        let all = self.place.index.objects.external_values.iter();
-        let values = all.filter(|value| {
-            value.metric_name == metric.name && (value.metric_labels.is_empty() || matches(value))
-        });
-        let request = MetricRequest::External(metric);
-        let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
-        let is_elsewhere = |value: &ExternalMetricValue| {
-            self.is_requested_outside(&metric.name, &value.metric_labels)
-        };
-        match self.selected(request, values, matches, bare, is_elsewhere) {
+        match self.external_values(metric) {
             Ok(values) => {
-                // Each list answers a request: what was asked again has the values of the last one.
                 let last: HashMap<&Labels, usize> = values
                     .iter()
                     .map(|value| (&value.metric_labels, value.list))
@@ -305,6 +312,29 @@ impl Answers<'_> {
             }
             Err(unknown) => MetricAnswer::Unread(unknown),
         }
+    }
+
+    /// Returns the values of an external metric in all lists.
+    fn external_values<'a>(
+        &'a self,
+        metric: &'a MetricIdentifier,
+    ) -> Result<Vec<&'a ExternalMetricValue>, UnreadCause> {
+        // An unusable selector fails in the engine, before any value counts.
+        let selector = match &metric.selector {
+            Some(selector) => selector.to_selector().unwrap_or_default(),
+            None => Selector::default(),
+        };
+        let matches = |value: &ExternalMetricValue| selector.matches(&value.metric_labels);
+        let all = self.place.index.objects.external_values.iter();
+        let values = all.filter(|value| {
+            value.metric_name == metric.name && (value.metric_labels.is_empty() || matches(value))
+        });
+        let request = MetricRequest::External(metric);
+        let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
+        let is_elsewhere = |value: &ExternalMetricValue| {
+            self.is_requested_outside(&metric.name, &value.metric_labels)
+        };
+        self.selected(request, values, matches, bare, is_elsewhere)
     }
 
     /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or

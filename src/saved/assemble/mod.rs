@@ -694,7 +694,7 @@ mod tests {
     }
 
     #[test]
-    fn several_values_of_one_metric_for_an_object_are_told() {
+    fn several_values_of_one_metric_are_told() {
         let metric = json!({"name": "rps"});
         let service = json!({"kind": "Service", "name": "web"});
         let object = json!({"type": "Object", "object":
@@ -702,25 +702,41 @@ mod tests {
         let pods =
             json!({"type": "Pods", "pods": {"metric": metric, "target": build::average("5")}});
         let pod = json!({"kind": "Pod", "name": "web-0"});
-        let told = "the input has several values of rps for";
-        for (metric, object, values, want) in [
+        let external = build::external("rps", &build::value("5"));
+        let told = "the input has several values of rps";
+        for (metric, of, values, want) in [
             (
                 &object,
                 &service,
                 ["1", "2"],
-                Some("Service/web: the first one counts"),
+                Some("for Service/web: the first one counts"),
             ),
             (
                 &pods,
                 &pod,
                 ["1", "2"],
-                Some("Pod/web-0: the last one counts"),
+                Some("for Pod/web-0: the last one counts"),
             ),
             (&object, &service, ["1", "1"], None),
             (&object, &pod, ["1", "2"], None),
+            (
+                &external,
+                &json!({"queue": "a"}),
+                ["1", "2"],
+                Some("{queue=a}: the last one counts"),
+            ),
+            (&external, &json!({"queue": "a"}), ["1", "1"], None),
         ] {
             let list = |value: &str| {
-                let item = json!({"describedObject": object, "metricName": "rps", "value": value});
+                if *metric == external {
+                    // Two values in one list are added.
+                    let item = json!({"metricName": "rps", "metricLabels": of, "value": value});
+                    let items = [item.clone(), item];
+                    let (version, kind) =
+                        ("external.metrics.k8s.io/v1beta1", "ExternalMetricValueList");
+                    return build::list_of(version, kind, &items);
+                }
+                let item = json!({"describedObject": of, "metricName": "rps", "value": value});
                 build::list_of("custom.metrics.k8s.io/v1beta1", "MetricValueList", &[item])
             };
             let items = [

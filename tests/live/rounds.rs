@@ -540,6 +540,25 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
     }
 }
 
+/// A request that still waits for its turn when the wait for it ends is late, like those before it.
+#[test]
+fn what_was_not_requested_in_time_is_told() {
+    let mut cluster = recorded();
+    edit(&mut cluster, lacked_usage);
+    let scale = format!("{TARGET}/scale");
+    for slow in [
+        When::on(TARGET).except(&scale),
+        When::on(API_SERVICES),
+        When::on(REPLICA_SETS),
+        When::on(VPAS),
+    ] {
+        cluster.fault(slow, Fault::Hang);
+    }
+    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let notes = notes(&answer);
+    assert_eq!(notes.matches("no answer in time").count(), 4, "{notes}");
+}
+
 /// Rows 40 and 50.
 #[test]
 fn many_pods_and_a_reader_that_has_seen_enough() {

@@ -11,6 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::stream;
+
 use super::super::Failure;
 use super::discovery::Resource;
 use super::pages::{PageReader, selected_pods};
@@ -215,7 +217,7 @@ impl Fetch<'_> {
         let listed = answers.awaiting(wished.iter().map(|(wish, _)| wish), list);
         let Some(mut listed) = listed.await else {
             let wishes = wished.into_iter().map(|(wish, _)| wish);
-            return self.surround(wishes, answers).await;
+            return self.surround(stream::iter(wishes), answers).await;
         };
         for (wish, scale) in wished {
             match &mut listed {

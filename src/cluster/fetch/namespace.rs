@@ -205,12 +205,13 @@ impl ListedNamespace<'_, '_> {
                 && self.fetch.surrounding(all.clone(), &self.answers).await;
             if !is_listed {
                 self.answers.forget(&all);
-                self.fetch.surround(owned(), &self.answers).await;
+                let owned = stream::iter(owned());
+                self.fetch.surround(owned, &self.answers).await;
             }
         };
         join!(
             self.fetch
-                .surround(targets.into_iter().chain(apis), &self.answers),
+                .surround(stream::iter(targets.into_iter().chain(apis)), &self.answers),
             scaled_objects
         );
     }

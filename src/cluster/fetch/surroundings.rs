@@ -12,7 +12,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::discovery::{Discovery, Resource, built_in, collection};
@@ -151,11 +152,6 @@ impl Wish {
             segment(&owner.name)
         );
         Some(Self { path, ..OF_KEDA })
-    }
-
-    /// The reason why nothing is known of it until it arrives.
-    fn late(&self) -> Option<(UnknownFact, UnknownFactCause)> {
-        Some((self.adds, UnknownFactCause::Late))
     }
 
     /// The VerticalPodAutoscalers of one or all namespaces.
@@ -335,7 +331,7 @@ impl SurroundingAnswers {
         list: impl Future<Output = T>,
     ) -> T {
         for wish in wishes.clone() {
-            self.put(&wish.path, Objects::default(), wish.late());
+            self.leave_out(wish, UnknownFactCause::Late);
         }
         let listed = list.await;
         for wish in wishes {
@@ -368,9 +364,18 @@ impl SurroundingAnswers {
         self.0.borrow_mut().remove(&wish.path);
     }
 
-    /// Whether a wish was sent.
+    /// Whether a wish was made.
     pub(super) fn has_asked(&self, wish: &Wish) -> bool {
         self.0.borrow().contains_key(&wish.path)
+    }
+
+    /// Leaves out what a wish adds until it is answered; returns false if it was made before.
+    fn begin(&self, wish: &Wish) -> bool {
+        let is_new = !self.has_asked(wish);
+        if is_new {
+            self.leave_out(wish, UnknownFactCause::Late);
+        }
+        is_new
     }
 
     /// Removes and returns the objects that came for a wish.
@@ -397,17 +402,15 @@ impl Fetch<'_> {
         answers: &SurroundingAnswers,
     ) {
         let wishes = stream::poll_fn(move |context| wishes.poll_recv(context));
-        let fetch = async |wish| _ = self.surrounding(wish, answers).await;
-        wishes.for_each_concurrent(AT_ONCE, fetch).await;
+        self.surround(wishes, answers).await;
     }
 
     /// Fetches one wish. Returns false if it is refused.
     pub(super) async fn surrounding(&self, wish: Wish, answers: &SurroundingAnswers) -> bool {
-        // Several metrics of one API share one cause.
-        if answers.has_asked(&wish) {
-            return true;
-        }
-        answers.put(&wish.path, Objects::default(), wish.late());
+        !answers.begin(&wish) || self.begun(wish, answers).await
+    }
+
+    async fn begun(&self, wish: Wish, answers: &SurroundingAnswers) -> bool {
         let Wish { path, adds } = wish;
         let mut objects = Objects::default();
         let mut is_refused = false;
@@ -469,15 +472,21 @@ impl Fetch<'_> {
         right.is_some()
     }
 
-    /// Fetches some wishes.
+    /// Fetches some wishes. Those that wait for their turn are late, too.
     pub(super) async fn surround(
         &self,
-        wishes: impl Iterator<Item = Wish>,
+        wishes: impl Stream<Item = Wish>,
         answers: &SurroundingAnswers,
     ) {
-        let fetch = async |wish| _ = self.surrounding(wish, answers).await;
-        stream::iter(wishes)
-            .for_each_concurrent(AT_ONCE, fetch)
+        let turns = &Semaphore::new(AT_ONCE);
+        wishes
+            .for_each_concurrent(None, async |wish| {
+                // Several metrics of one API share one cause.
+                if answers.begin(&wish) {
+                    let _turn = turns.acquire().await;
+                    self.begun(wish, answers).await;
+                }
+            })
             .await;
     }
 }

@@ -2,6 +2,7 @@
 //! scale is not an error but an outcome of the pass.
 
 use std::fmt;
+use std::time::Duration;
 
 /// The exit code of an error, as documented in docs/exit-codes.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +33,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What happened, and where.
     pub message: String,
+    /// The message without the time of retries, and that time, if it says how long they took.
+    pub retried: Option<Box<(String, Duration)>>,
     /// The reason that a server gave for a refusal, such as `Forbidden`; the message starts with it.
     pub reason: Option<String>,
     /// The text that was typed, and the byte position of the fault in it.
@@ -58,6 +61,7 @@ impl Error {
         Self {
             kind: ErrorKind::Failed,
             message: message.into(),
+            retried: None,
             reason: None,
             place: None,
             hint: None,
@@ -95,6 +99,7 @@ impl Error {
     pub(crate) fn within(self, what: impl fmt::Display) -> Self {
         Self {
             message: format!("{what}: {}", self.message),
+            retried: None,
             ..self
         }
     }

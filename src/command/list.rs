@@ -9,6 +9,7 @@ use std::mem::take;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -398,25 +399,27 @@ fn without_targets(hpas: &[ListedHpa]) -> Option<String> {
     Some(format!("hint: {}: {hint}", listed(&keys)))
 }
 
-/// Returns one error for all HPAs with the same fault, with the hint of the first of them.
+/// Returns one error for all HPAs with the same fault, with the hint of the first of them and the longest time of retries.
 fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
-    let mut groups: Vec<(Vec<String>, Error)> = Vec::new();
+    let mut groups: Vec<(Vec<String>, Duration, Error)> = Vec::new();
     let mut places = HashMap::new();
     for (key, e) in failed {
-        let fault = (e.kind, e.message.clone());
-        let place = *places.entry(fault).or_insert(groups.len());
+        let untimed = || (e.message.clone(), Duration::ZERO);
+        let (fault, took) = e.retried.as_deref().cloned().unwrap_or_else(untimed);
+        let place = *places.entry((e.kind, fault)).or_insert(groups.len());
         match groups.get_mut(place) {
-            Some((keys, _)) => keys.push(key),
-            None => groups.push((vec![key], e)),
+            Some((keys, longest, first)) => {
+                keys.push(key);
+                if took > *longest {
+                    (*longest, first.message) = (took, e.message);
+                }
+            }
+            None => groups.push((vec![key], took, e)),
         }
     }
-    let named = groups.into_iter().map(|(keys, e)| {
-        let message = format!("{}: {}", listed(&keys), e.message);
-        Error {
-            message,
-            bare: false,
-            ..e
-        }
+    let named = groups.into_iter().map(|(keys, _, e)| Error {
+        bare: false,
+        ..e.within(listed(&keys))
     });
     named.collect()
 }
@@ -534,17 +537,26 @@ fn save_all(path: &str, hpas: &[ListedHpa]) -> Result<Vec<String>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::grouped;
     use crate::error::Error;
 
     #[test]
     fn what_is_wrong_with_several_hpas_is_said_once() {
         let none = |name: &str| Error::usage("no answer: no pods").hint(format!("predict {name}"));
+        let retried = |seconds: u64| Error {
+            retried: Some(("busy".to_owned(), Duration::from_secs(seconds)).into()),
+            ..Error::failed(format!("busy for {seconds}s"))
+        };
         let failed = [
             ("shop/api", none("api")),
             ("shop/db", Error::failed("no answer: no pods")),
             ("shop/web", none("web")),
             ("shop/work", Error::usage("db.yaml: invalid")),
+            ("test/api", retried(1)),
+            ("test/db", retried(3)),
+            ("test/web", retried(2)),
         ];
         let found = grouped(failed.map(|(key, e)| (key.to_owned(), e)).into_iter());
         let found: Vec<(&str, Option<&str>)> = found
@@ -558,6 +570,7 @@ mod tests {
             ),
             ("shop/db: no answer: no pods", None),
             ("shop/work: db.yaml: invalid", None),
+            ("test/api, test/db, test/web: busy for 3s", None),
         ];
         assert_eq!(found, expected);
     }

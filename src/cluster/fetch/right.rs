@@ -2,6 +2,8 @@
 //! whether the user has it; with it, a failure becomes an error. Nothing is sent here. Follows
 //! `RequestInfoFactory` of apiserver.
 
+use std::time::Duration;
+
 use super::super::http::status::ResourcePath;
 use super::super::{ApiStatus, Failure, FailureKind, Method};
 use crate::error::Error;
@@ -58,9 +60,16 @@ impl From<Failure> for Error {
             .api()
             .filter(|_| !plain)
             .map(|status| status.reason.clone());
+        let hint = missing(&failure).map_or_else(|| failure.hint(), |right| Some(right.advice()));
+        let took = failure.took;
+        let untimed = Failure {
+            took: Duration::ZERO,
+            ..failure
+        };
         Self {
+            retried: (untimed.tries > 1).then(|| (untimed.to_string(), took).into()),
             reason: reason.filter(|reason| !reason.is_empty()),
-            hint: missing(&failure).map_or_else(|| failure.hint(), |right| Some(right.advice())),
+            hint,
             ..error
         }
     }

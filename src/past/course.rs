@@ -212,6 +212,18 @@ impl RecordedCourse {
         bounds.unwrap_or(self.start)
     }
 
+    /// Whether a pod of a second was created by a change that the pass at a time did not find: it made the change itself,
+    /// or came before it.
+    pub(super) fn is_created_later(&self, time: Timestamp, second: i64) -> bool {
+        let (place, millis) = (self.place(time), second * SECOND);
+        let mut later = self
+            .changes
+            .iter()
+            .filter(|own| place <= own.first && own.change.replicas > 0);
+        self.span(place).0 - SECOND < millis
+            && later.any(|own| (own.change.from..=own.change.until).contains(&millis))
+    }
+
     /// Returns the bounds of the replicas that pass 0 left, unless someone else changed them.
     pub(super) fn outcome(&self) -> Option<Bounds> {
         let mut others = self.changes.iter().filter(|own| !own.change.by_pass);

@@ -168,7 +168,10 @@ impl<'h> Moments<'h> {
         snapshot.pods.clear();
         snapshot.pod_metrics.clear();
         for recorded in &self.history.pods {
-            if !exists(self.history, recorded, millis, view.is_later) {
+            let is_created_later = recorded
+                .created
+                .is_some_and(|second| self.course.is_created_later(time, second));
+            if is_created_later || !exists(self.history, recorded, millis, view.is_later) {
                 continue;
             }
             let pod = self.pod(recorded, base, millis, view.is_later);

@@ -347,11 +347,15 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
             continue;
         }
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
+        let is_desired = !is_other(history.desired.near(until));
         let later = history.desired.next(until).map(|(_, later)| later);
-        let by_pass =
-            is_recorded && (!is_other(history.desired.near(until)) || later == Some(after));
         let between = steps(history, before, (until, after)).into_iter();
-        changes.extend(between.map(|change| RecordedChange { by_pass, ..change }));
+        changes.extend(between.map(|change| {
+            // A pass writes the status right after the scale, so few scrapes are in between.
+            let is_adopted = later == Some(after) && until - change.until <= SECOND;
+            let by_pass = is_recorded && (is_desired || is_adopted);
+            RecordedChange { by_pass, ..change }
+        }));
     }
     changes
 }

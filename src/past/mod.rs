@@ -41,6 +41,7 @@ use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
 use moment::Moments;
+use pods::shown;
 use sidecars::with_sidecars;
 use usage::GAP;
 use view::View;
@@ -142,10 +143,8 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     };
     let moments = Moments::new(&input, &completed, &lacks, course)?;
     let at = moments.course().time();
-    let Input { snapshot, .. } = &mut input;
-    let (changed, kept) = restore(&mut snapshot.hpa.spec, history, at);
-    snapshot.now = at;
-    let base = snapshot.clone();
+    input.snapshot.now = at;
+    let base = input.snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
         Error::failed(format!(
             "Prometheus has no samples of {target} and its pods in the {} before {at}",
@@ -167,6 +166,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         }
     });
     let course = moments.course();
+    let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, View::LIKELY);
     let past = Past {
         read,
         changed,
@@ -285,14 +285,18 @@ pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past,
 /// In milliseconds.
 const SECOND: i64 = 1000;
 
-/// Restores the limits and targets that a spec had. Returns the current ones, and the metrics whose targets
+/// Restores the limits and targets that a spec had. Returns those that differed, and the metrics whose targets
 /// the history lacks, although it has targets.
-fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastField>, Vec<String>) {
+fn restore(
+    spec: &mut HpaSpec,
+    history: &History,
+    millis: i64,
+    is_later: bool,
+) -> (Vec<PastField>, Vec<String>) {
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
-    let millis = at.as_millisecond();
     // What no API server stores was not recorded of this spec.
     let of = |samples: &Samples, least: i32| {
-        let value = samples.near(millis).map(|value| value as i32);
+        let value = shown(samples, millis, is_later).map(|value| value as i32);
         value.filter(|value| *value >= least)
     };
     if let Some(min) = of(&history.min, 0) {
@@ -324,7 +328,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         let field = format!("target of {label}");
         let recorded = |kind: &str| {
             let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
-            samples.near(millis).filter(|_| is_alone)
+            shown(samples, millis, is_later).filter(|_| is_alone)
         };
         let mut is_told = false;
         let percent = recorded("utilization").filter(|then| *then >= 1.0);

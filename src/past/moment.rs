@@ -7,17 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
-use super::pods::{beside, exists, phase, ready};
+use super::pods::{exists, phase, ready, shown};
 use super::usage::{GAP, gauge, usage};
 use super::view::{BoundSide, View};
-use super::{SECOND, asked_by, no_selector, stated_milli};
+use super::{SECOND, asked_by, no_selector, restore, stated_milli};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
 use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::past::{Bounds, PastPart};
+use crate::snapshot::past::{Bounds, PastField, PastPart};
 use crate::snapshot::pod::{Container, Phase, Pod, Requests, ResourceName, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{
@@ -123,17 +123,31 @@ impl<'h> Moments<'h> {
         }
     }
 
+    fn millis(&self, time: Timestamp, view: View) -> i64 {
+        let (earliest, latest) = self.course.around_pass(time);
+        match view.time {
+            BoundSide::Low => earliest,
+            BoundSide::Likely => time.as_millisecond(),
+            BoundSide::High => latest,
+        }
+    }
+
+    /// Restores the limits and targets of a spec, as [`restore`] does.
+    pub(super) fn restore(
+        &self,
+        spec: &mut HpaSpec,
+        time: Timestamp,
+        view: View,
+    ) -> (Vec<PastField>, Vec<String>) {
+        restore(spec, self.history, self.millis(time, view), view.is_later)
+    }
+
     /// Returns the state at a time; `None` if nothing was scraped around it.
     pub(super) fn at(&self, base: &Snapshot, time: Timestamp, view: View) -> Option<Snapshot> {
         if !self.is_covered(time) {
             return None;
         }
-        let (earliest, latest) = self.course.around_pass(time);
-        let millis = match view.time {
-            BoundSide::Low => earliest,
-            BoundSide::Likely => time.as_millisecond(),
-            BoundSide::High => latest,
-        };
+        let millis = self.millis(time, view);
         let counts = self.replicas(time);
         let spec_replicas = if view.is_later == (self.is_growing(millis)) {
             counts.at_most
@@ -141,11 +155,10 @@ impl<'h> Moments<'h> {
             counts.at_least
         };
         let status = &self.history.status_replicas;
-        let status_replicas = beside(status, millis, view.is_later)
-            .map(|(_, value)| value)
-            .or_else(|| status.near(millis))
-            .map_or(spec_replicas, |value| value as i32);
+        let status_replicas =
+            shown(status, millis, view.is_later).map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
+        self.restore(&mut snapshot.hpa.spec, time, view);
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
         if let Ok(selector) = base.selector() {
             snapshot.scale = Ok(Scale {

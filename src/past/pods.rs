@@ -52,6 +52,12 @@ pub(super) fn beside(samples: &Samples, millis: i64, is_later: bool) -> Option<(
     }
 }
 
+/// Returns the value of the sample on one side of a time, or else of the nearest one.
+pub(super) fn shown(samples: &Samples, millis: i64, is_later: bool) -> Option<f64> {
+    let beside = beside(samples, millis, is_later).map(|(_, value)| value);
+    beside.or_else(|| samples.near(millis))
+}
+
 /// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.
 pub(super) fn ready(
     own: &PodHistory,

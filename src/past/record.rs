@@ -12,6 +12,7 @@ use crate::calendar::Calendar;
 use crate::engine;
 use crate::memory::{Memory, Remembered, infer, sampled};
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::past::{Bounds, Past, PastPass, PastRescale};
 
@@ -32,7 +33,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     if outcome == Bounds::exactly(likely) {
         return;
     }
-    let mut replayer = Replayer::new(base);
+    let mut replayer = Replayer::new(&input.snapshot);
     let path = replayer.best(moments.course(), &passes_around(moments, base, past));
     let left = path
         .as_ref()
@@ -55,7 +56,11 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     let Some(snapshot) = moments.at(base, at, view) else {
         return;
     };
-    let hpa = input.snapshot.hpa.clone();
+    let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, view);
+    let hpa = Hpa {
+        spec: snapshot.hpa.spec.clone(),
+        ..input.snapshot.hpa.clone()
+    };
     input.snapshot = Snapshot {
         hpa,
         now: at,
@@ -63,6 +68,8 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     };
     input.evidence.past = Some(Past {
         decided: true,
+        changed,
+        kept,
         ..past
     });
 }

@@ -15,7 +15,9 @@ use crate::pass::{Pass, RecommendationOrigin};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::ScaleError;
 use crate::snapshot::clock::{ClockDoubt, Why};
+use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
+use crate::snapshot::past::Past;
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
@@ -139,9 +141,14 @@ impl Words<'_> {
                 "; of the possible answers, this is therefore the one shown".to_owned()
             }
             None => String::new(),
-            Some(Range { min, max }) if decides => format!(
-                "; the samples lead to {min} to {max}, so the load was higher between two of them"
-            ),
+            Some(Range { min, max }) if decides => {
+                let upper = if min == max {
+                    String::new()
+                } else {
+                    format!(" to {max}")
+                };
+                format!("; the samples lead to {min}{upper}, so they do not show why")
+            }
             Some(Range { min, max }) if min == max => format!(", not {min}"),
             Some(Range { min, max }) => format!(", outside the range from {min} to {max}"),
         };
@@ -216,12 +223,21 @@ impl Words<'_> {
         unknown
     }
 
-    /// Returns the source from which the history is inferred.
+    /// Returns the sources from which the history is inferred.
     pub(super) fn inferred_from(&self) -> &'static str {
-        if self.explanation.pass.input.evidence.past.is_some() {
-            "samples"
-        } else {
-            "API"
+        let Pass {
+            input, remembered, ..
+        } = self.explanation.pass;
+        let Evidence { past, recorded, .. } = &input.evidence;
+        // A record that contradicts the API is not used.
+        let is_used = |record: &Past| {
+            let mut grounds = remembered.grounds.iter();
+            grounds.any(|ground| ground.source == record.source)
+        };
+        match recorded {
+            _ if past.is_some() => "samples",
+            Some(record) if is_used(record) => "API and the samples",
+            _ => "API",
         }
     }
 

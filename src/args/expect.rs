@@ -86,7 +86,7 @@ pub enum ExpectShorthand {
     Maxed,
     /// A metric cannot be evaluated, or has no value for a pod
     MetricsMissing,
-    /// A sample is older than a minute and twice its window
+    /// A sample is older than both a minute and twice its window
     Stale,
     /// The controller would send a warning event
     Warnings,

@@ -306,7 +306,7 @@ fn stale_samples(
     let ages = times.map(|time| snapshot.now.duration_since(time));
     if let Some(oldest) = ages.clone().max() {
         let text = format!(
-            "{values} of {} of {total} pods are older than a minute and twice their window (up to {})",
+            "{values} of {} of {total} pods are older than both a minute and twice their window (up to {})",
             ages.count(),
             age(oldest)
         );

@@ -736,14 +736,15 @@ fn old_metrics_are_told() {
     ];
     let fresh = run(program().args(fresh)).answer();
     fs::remove_file(&file).expect("it was there");
-    let note = "the metrics of 2 of 2 pods are older than a minute and twice their window (up to ";
+    let note =
+        "the metrics of 2 of 2 pods are older than both a minute and twice their window (up to ";
     for (answer, old) in [(answer, true), (again, true), (fresh, false)] {
         assert_eq!(notes(&answer).contains(note), old, "{}", notes(&answer));
     }
     let mut cluster = Cluster::recorded();
     with_metrics(&mut cluster, &json!([pods_metric()]));
     let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
-    let note = "the values of http_requests of 2 of 2 pods are older than a minute and twice their window (up to ";
+    let note = "the values of http_requests of 2 of 2 pods are older than both a minute and twice their window (up to ";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
 }
 

@@ -5,7 +5,7 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::{Measurement, Snapshot};
 
-/// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
+/// Samples are older than both a minute and twice their window, so the pass answers what was true then; or they are far from
 /// the clock of the pass. Values without a window count as those of a minute; what clouds measure is some minutes late.
 ///
 /// Look at the metrics pipeline, or state the time at which the objects were read.

@@ -70,7 +70,7 @@ fields! {
         Limited = "limited", FLAG, "Whether rate limits or bounds changed the outcome.";
         Stabilized = "stabilized", FLAG, "Whether past recommendations changed the outcome.";
         Blocked = "blocked", FLAG, "Whether the controller cannot decide or scale, as at 0 replicas.";
-        Stale = "stale", FLAG, "Whether a sample is older than a minute and twice its window.";
+        Stale = "stale", FLAG, "Whether a sample is older than both a minute and twice its window.";
     }
 }
 

@@ -192,7 +192,7 @@ impl Recording<'_> {
         Ok((titles, cells))
     }
 
-    /// Returns the rows from the first to the last with a value, and notes why others are left out.
+    /// Returns the rows from the first to the last that are part of the load, and notes why others are left out.
     fn known_rows(
         &self,
         cells: &[TextColumn],
@@ -201,15 +201,26 @@ impl Recording<'_> {
     ) -> Result<RangeInclusive<usize>, Error> {
         // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
         let awake = awake(replicas);
-        let mut rows = awake.unwrap_or(0)..self.grid.len();
+        let start = awake.unwrap_or(0);
+        let mut rows = start..self.grid.len();
         let has = |row: &usize| cells.iter().any(|column| column[*row].is_some());
-        let Some(first) = rows.find(has) else {
+        let Some(first_value) = rows.find(has) else {
             return Err(Error::usage("there is no metric to ask Prometheus for")
                 .hint("name a query with --query METRIC=PROMQL"));
         };
-        let last = rows.rfind(has).unwrap_or(first);
-        // A short gap at either end is due to scrapes that did not fall on it.
+        let last_value = rows.rfind(has).unwrap_or(first_value);
+        // A short gap at either end is due to scrapes that did not fall on it. In a longer one, the target had replicas
+        // and the metric was missing.
         let is_long = |rows: usize| rows as i64 * self.grid.step > AGAIN;
+        let runs = |row: &usize| matches!(replicas.get(*row), Some(Some(count)) if *count > 0.0);
+        let first = (start..first_value)
+            .find(runs)
+            .filter(|row| is_long(first_value - row))
+            .unwrap_or(first_value);
+        let last = (last_value..self.grid.len())
+            .rfind(runs)
+            .filter(|row| is_long(row - last_value))
+            .unwrap_or(last_value);
         if awake.is_some() {
             notes.push(LoadNote::AtZeroUntil(self.grid.time(first)));
         } else if is_long(first) {
@@ -697,6 +708,30 @@ mod tests {
             ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]
         );
         assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
+    }
+
+    #[test]
+    fn a_long_time_with_replicas_and_without_a_metric_is_missing_at_the_ends_too() {
+        // 5m30s, 5m, and 5m30s without replicas.
+        for (before, after, count, want) in [
+            (11, 11, 4.0, (11, 11)),
+            (10, 10, 4.0, (0, 0)),
+            (11, 11, 0.0, (0, 0)),
+            (11, 11, NAN, (0, 0)),
+        ] {
+            let values = [vec![NAN; before], vec![1.0; 3], vec![NAN; after]].concat();
+            let replicas = [vec![count; before], vec![4.0; 3], vec![count; after]].concat();
+            let answers: &[(Purpose, &[&[f64]])] = &[
+                (Purpose::Metric(0), &[&values]),
+                (Purpose::Replicas, &[&replicas]),
+            ];
+            let rows = rows(&load(&cpu(), values.len() as i64, answers).unwrap());
+            let is_missing = |row: &&String| row.starts_with("missing,");
+            let begun = rows.iter().take_while(is_missing).count();
+            let ended = rows.iter().rev().take_while(is_missing).count();
+            assert_eq!((begun, ended), want, "{before} {after} {count}");
+            assert_eq!(rows.len(), begun + 3 + ended);
+        }
     }
 
     #[test]

@@ -498,6 +498,16 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     let few = "time,cpu\n0,20%\n5m,missing\n6m,20%\n20m,20%\n";
     let tail = "time,cpu\n0,20%\n20m,missing\n";
     let all = "time,cpu\n0,missing\n10m,0%\n";
+    // The other metric decides, as in the controller.
+    let metrics = ["queue", "other"].map(|name| build::external(name, &build::average("2")));
+    let two = build::list([
+        build::hpa(&json!({"maxReplicas": 10, "metrics": metrics})),
+        build::scale(4),
+        build::pod("web-0"),
+    ]);
+    let mut two = common::read(&two).expect("an input");
+    two.stated_memory = None;
+    let one = "time,queue,other\n0,8,8\n1m,20,missing\n40m,20,8\n";
     let none = "no pass of the run has an answer";
     let off = "the replicas stay only because scaling is disabled at 0";
     let undecided = "metrics decide no pass of the run";
@@ -530,6 +540,9 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
         (&growing(), most, "run.replicaHours > 0", Unknown, share),
         (&growing(), most, "run.atMax == 0s", Unknown, share),
         (&growing(), most, "run.settled", Unknown, share),
+        (&two, one, "run.unanswered == 39m", True, "first at"),
+        (&two, one, "run.short <= 20m", Unknown, "anywhere from"),
+        (&two, one, "run.highest <= 10", Unknown, share),
         (&growing(), few, "run.unanswered == 1m", True, "first at"),
         (&growing(), few, "run.highest <= 20", True, "at 2026"),
         (

@@ -116,14 +116,16 @@ impl Course<'_> {
 
     /// The pass in numbers.
     pub fn point(&self) -> Point {
-        let block = self.decision.block();
+        let is_answered = match self.decision.block() {
+            // At 0, scaling is switched off, which is an answer.
+            Some(block) => block == Block::AtZero,
+            None => !self.decision.is_unread() && !self.world.lacks_metrics(&self.decision),
+        };
         Point {
             replicas: self.after(),
             proposal: self.decision.proposal,
             ready: self.world.ready(),
-            // At 0, scaling is switched off, which is an answer.
-            is_answered: block.is_none_or(|block| block == Block::AtZero)
-                && !self.decision.is_unread(),
+            is_answered,
         }
     }
 

@@ -155,7 +155,8 @@ pub struct Point {
     pub proposal: Option<i32>,
     /// The pods that were ready before it.
     pub ready: usize,
-    /// Whether it decided at all; otherwise it left the replicas alone because metrics were missing.
+    /// Whether it decided by all metrics; otherwise it left the replicas alone because metrics were missing, or decided
+    /// without those that the load lacks.
     pub is_answered: bool,
 }
 

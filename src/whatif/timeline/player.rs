@@ -287,8 +287,7 @@ fn assumed(
     if overrides.iter().any(|own| own.sets(metric, metrics)) {
         let place = trace.place(stated);
         return Err(
-            Error::usage(format!("{place}: {label} is also set by a flag"))
-                .hint("start the trace later, or remove the flag"),
+            Error::usage(format!("{place}: {label} is also set by a flag")).hint("remove the flag"),
         );
     }
     let now = values.observed(metric, first);

@@ -52,7 +52,7 @@ pub struct Totals {
     /// The changes against the direction of the one before, within ten minutes.
     pub reversals: Tally,
     last_rescale: Option<(usize, bool)>,
-    /// The passes without an answer.
+    /// The passes without an answer by all metrics.
     pub(crate) unanswered_passes: Tally,
     /// Whether the last pass, under the load or after it, had an answer.
     pub(crate) ends_answered: bool,

@@ -184,6 +184,11 @@ impl World {
         Ok(whole.milli())
     }
 
+    /// Whether a pass looked at metrics of which the load has no value at this time, so that others decided.
+    pub(super) fn lacks_metrics(&self, decision: &Decision) -> bool {
+        !self.missing.is_empty() && decision.combination().is_some()
+    }
+
     /// Sets a metric to another value from now on.
     pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;

@@ -415,7 +415,9 @@ pub(super) fn least_room<'p>(
     let rooms = pods.filter_map(|pod| {
         let mut wholes = [template, Some(pod)].into_iter().flatten();
         let most = wholes.find_map(|it| of(&it.requests).or_else(|| of(&it.limits)))?;
-        let lacking = pod.running(false).filter(|it| of(&it.requests).is_none());
+        let lacks = |it: &&Container| of(&it.requests).is_none();
+        let is_one = pod.container(container).is_some_and(|it| !lacks(&it));
+        let lacking = pod.running(false).filter(lacks).filter(|_| !is_one);
         let others = pod.running(false).filter(|it| *it.name != *container);
         let requests = others.filter_map(|it| of(&it.requests));
         let taken = requests.fold(0, i64::saturating_add);

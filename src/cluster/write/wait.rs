@@ -148,7 +148,8 @@ async fn look(
     let counts = ReadyCounts {
         wanted,
         there,
-        ready,
+        // Of none, none is ready.
+        ready: ready.or((there == 0).then_some(0)),
         is_observed: target.is_observed(),
     };
     last.set(Some(counts));

@@ -393,11 +393,10 @@ impl AtMax {
             text += &format!(", or {act}");
             commands.extend(command);
         }
-        let mut advice = if is_enough && about.after_template("Or").is_none() {
-            Remedy::RaiseMax.waits("for the rollout to end").or(text)
-        } else {
-            Remedy::RaiseMax.says(sentence(&text) + ".")
-        };
+        if is_enough && about.after_template("Or").is_none() {
+            text += ", or let all pods take the requests of the template";
+        }
+        let mut advice = Remedy::RaiseMax.says(sentence(&text) + ".");
         if let Some(Dropped { from, to, at }) = self.dropped {
             advice = advice.and(&format!(
                 "It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
@@ -817,7 +816,7 @@ mod tests {
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
             - With the requests of the template, the metrics propose 2.
-            > Wait for the rollout to end, or raise maxReplicas if nodes can carry it (predict --max 8).
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or let all pods take the requests of the template.
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
         of pods below a partition: warning, explains, without it 8 -> 8

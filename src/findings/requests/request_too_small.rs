@@ -114,7 +114,7 @@ impl Kind for RequestTooSmall {
             (self.is_above_limit, "its limit at least as far"),
             (
                 self.is_above_room,
-                "what the pod requests as a whole by as much",
+                "the requests and limits of the pod as a whole to match",
             ),
         ];
         let needed = parts.into_iter().filter(|(is_needed, _)| *is_needed);
@@ -450,6 +450,17 @@ mod tests {
                     &json!({"spec": {"resources": {"requests": {"cpu": "300m"}}}}),
                 ),
             ),
+            (
+                "beside two without requests, within the request of the pod",
+                with(
+                    &of_container,
+                    "Pod",
+                    &json!({"spec": {
+                        "containers": [build::requesting("app", "100m"), {"name": "a"}, {"name": "b"}],
+                        "resources": {"requests": {"cpu": "700m"}},
+                    }}),
+                ),
+            ),
             ("up to a limit that a new template lacks", unlimited),
             (
                 "beside a target that is low",
@@ -553,7 +564,15 @@ mod tests {
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
             - With a cpu request of 400m: 2 replicas.
-            > Raise the cpu request of app from 100m to about 400m, and what the pod requests as a whole by as much, unless more pods lower its usage.
+            > Raise the cpu request of app from 100m to about 400m, and the requests and limits of the pod as a whole to match, unless more pods lower its usage.
+            @ deployment/web
+        beside two without requests, within the request of the pod: warning, explains, without it 2 -> 2
+            cpu in app is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
         up to a limit that a new template lacks: as by far
         beside a target that is low: warning, explains, without it 2 -> 2

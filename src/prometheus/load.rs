@@ -201,8 +201,8 @@ impl Recording<'_> {
     ) -> Result<RangeInclusive<usize>, Error> {
         // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
         let awake = awake(replicas);
-        let start = awake.unwrap_or(0);
-        let mut rows = start..self.grid.len();
+        let mut rows = awake.unwrap_or(0)..self.grid.len();
+        let mut ends = rows.clone();
         let has = |row: &usize| cells.iter().any(|column| column[*row].is_some());
         let Some(first_value) = rows.find(has) else {
             return Err(Error::usage("there is no metric to ask Prometheus for")
@@ -213,14 +213,14 @@ impl Recording<'_> {
         // and the metric was missing.
         let is_long = |rows: usize| rows as i64 * self.grid.step > AGAIN;
         let runs = |row: &usize| matches!(replicas.get(*row), Some(Some(count)) if *count > 0.0);
-        let first = (start..first_value)
+        let begun = ends
             .find(runs)
-            .filter(|row| is_long(first_value - row))
-            .unwrap_or(first_value);
-        let last = (last_value..self.grid.len())
+            .filter(|it| is_long(first_value.saturating_sub(*it)));
+        let first = begun.unwrap_or(first_value);
+        let ended = ends
             .rfind(runs)
-            .filter(|row| is_long(row - last_value))
-            .unwrap_or(last_value);
+            .filter(|it| is_long(it.saturating_sub(last_value)));
+        let last = ended.unwrap_or(last_value);
         if awake.is_some() {
             notes.push(LoadNote::AtZeroUntil(self.grid.time(first)));
         } else if is_long(first) {

@@ -107,7 +107,7 @@ fields! {
         LongestShort = "longestShort", DURATION, "The longest stretch of `short`.";
         Rescales = "rescales", NUMBER, "How often the replicas changed.";
         Reversals = "reversals", NUMBER, "How often they changed against the change before, within ten minutes.";
-        Unanswered = "unanswered", DURATION, "How long passes had no answer.";
+        Unanswered = "unanswered", DURATION, "How long passes had no answer by all metrics.";
         Last = "last", NUMBER, "The replicas at the end.";
         Settled = "settled", FLAG, "Whether nothing is left that could change them.";
     }

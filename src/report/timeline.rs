@@ -209,7 +209,7 @@ impl<'a> Played<'a> {
         let unknown = if totals.ends_answered {
             ""
         } else {
-            ": the last pass has no answer"
+            ": the last pass has no answer by all metrics"
         };
         let end = match (swing, changes.is_empty()) {
             (Some((low, high)), _) => {
@@ -271,7 +271,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Returns the stretches up to a place in which no pass decided, in milliseconds.
+    /// Returns the stretches up to a place in which no pass has an answer by all metrics, in milliseconds.
     pub(super) fn gaps(&self, end: i64) -> Vec<(i64, i64)> {
         let period = millis(self.timeline.period);
         let mut gaps: Vec<(i64, i64)> = Vec::new();

@@ -508,6 +508,7 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     let mut two = common::read(&two).expect("an input");
     two.stated_memory = None;
     let one = "time,queue,other\n0,8,8\n1m,20,missing\n40m,20,8\n";
+    let first = "time,queue,other\n0,8,missing\n10m,20,\n40m,,\n";
     let none = "no pass of the run has an answer";
     let off = "the replicas stay only because scaling is disabled at 0";
     let undecided = "metrics decide no pass of the run";
@@ -543,6 +544,8 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
         (&two, one, "run.unanswered == 39m", True, "first at"),
         (&two, one, "run.short <= 20m", Unknown, "anywhere from"),
         (&two, one, "run.highest <= 10", Unknown, share),
+        (&two, first, "run.unanswered == 40m", True, "40m"),
+        (&two, first, "run.short <= 20m", Unknown, "anywhere from"),
         (&growing(), few, "run.unanswered == 1m", True, "first at"),
         (&growing(), few, "run.highest <= 20", True, "at 2026"),
         (

@@ -22,8 +22,8 @@ impl<'a> Compared<'a> {
             let text = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }
-        let is_unanswered = |own: &Totals| own.unanswered() == own.span();
-        if is_unanswered(self.totals()) && self.runs().all(is_unanswered) {
+
+        if self.totals().is_unanswered() && self.runs().all(Totals::is_unanswered) {
             let text = "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }

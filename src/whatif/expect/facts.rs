@@ -140,17 +140,19 @@ impl<'a> RunFacts<'a> {
         match field {
             // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
-            _ if unanswered == passes => Some("no pass of the run has an answer".into()),
+            _ if totals.is_unanswered() => Some("no pass of the run has an answer".into()),
             _ if totals.decided_passes == 0 && totals.highest.replicas == 0 => {
                 Some(stays(Block::AtZero).into())
             }
             _ if totals.decided_passes == 0 => Some("metrics decide no pass of the run".into()),
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
-            _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
-                Some(format!("{unanswered} of {passes} passes have no answer").into())
+            _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => Some(
+                format!("{unanswered} of {passes} passes have no answer by all metrics").into(),
+            ),
+            Last | Settled if !totals.ends_answered => {
+                Some("the last pass has no answer by all metrics".into())
             }
-            Last | Settled if !totals.ends_answered => Some("the last pass has no answer".into()),
             _ => None,
         }
     }

@@ -320,6 +320,11 @@ impl Totals {
         })
     }
 
+    /// Whether metrics were missing in every pass, and decided none.
+    pub fn is_unanswered(&self) -> bool {
+        self.unanswered_passes.count == self.passes && self.decided_passes == 0
+    }
+
     /// The time of the passes without an answer because metrics were missing.
     pub fn unanswered(&self) -> SignedDuration {
         self.length(self.unanswered_passes.count)

@@ -10,7 +10,7 @@ use super::pods::{Role, TargetPods};
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
-use crate::engine::decision::{Clause, Decision, LimitStep};
+use crate::engine::decision::{Clause, Decision, LimitStep, MetricStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::metric::PodMetrics;
@@ -42,6 +42,11 @@ pub(super) struct LoadSetting {
     pub(super) column: usize,
     /// The total; `None` if the metric cannot be read.
     pub(super) total: Option<Total>,
+}
+
+/// Returns the entry of a metric in [`World::missing`].
+fn missing(place: usize, meant: &Meant) -> (usize, Option<String>) {
+    (place, meant.container().map(str::to_owned))
 }
 
 /// The bases of the values of a trace, by column: what the pods that share the load use, in milli-units.
@@ -184,9 +189,10 @@ impl World {
         Ok(whole.milli())
     }
 
-    /// Whether a pass looked at metrics of which the load has no value at this time, so that others decided.
+    /// Whether metrics of which the load has no value at this time failed in a pass, so that others decided.
     pub(super) fn lacks_metrics(&self, decision: &Decision) -> bool {
-        !self.missing.is_empty() && decision.combination().is_some()
+        let mut missing = self.missing.iter();
+        missing.any(|(place, _)| decision.metric(*place).is_some_and(MetricStep::is_failed))
     }
 
     /// Sets a metric to another value from now on.
@@ -194,12 +200,11 @@ impl World {
         self.is_stale = true;
         let part = meant.part.as_ref();
         for &place in &meant.places {
-            let missing = (place, meant.container().map(str::to_owned));
             let Some(total) = setting.total else {
-                self.missing.insert(missing);
+                self.missing.insert(missing(place, meant));
                 continue;
             };
-            self.missing.remove(&missing);
+            self.missing.remove(&missing(place, meant));
             let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
             if spec.is_total() {
                 let total = total.milli().try_into().unwrap_or(i64::MAX);
@@ -223,12 +228,14 @@ impl World {
         Ok(())
     }
 
-    /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now.
+    /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now, or that is missing.
     pub(super) fn take_over(&mut self, setting: &LoadSetting, meant: &Meant) {
         for &place in &meant.places {
             let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
-            if let Some(total) = setting.total.filter(|_| !spec.is_total()) {
-                self.share(place, &spec, total, meant);
+            match setting.total {
+                None => _ = self.missing.insert(missing(place, meant)),
+                Some(total) if !spec.is_total() => _ = self.share(place, &spec, total, meant),
+                Some(_) => {}
             }
         }
     }

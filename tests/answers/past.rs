@@ -609,6 +609,118 @@ fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
     );
 }
 
+/// The passes before it had the targets of their own time.
+#[test]
+fn a_target_holds_from_the_pass_after_its_change() {
+    let mut history = history();
+    let key = ("cpu".to_owned(), "utilization".to_owned());
+    let percent = samples(|second| if second < -60 { 25.0 } else { 50.0 });
+    history.targets.insert(key, percent);
+    let input = past(&[cpu()], &history).unwrap().input;
+    let past = input.evidence.past.unwrap();
+    let proposed = |ago: i64| {
+        let time = at() - SignedDuration::from_secs(ago);
+        past.passes.iter().find(|pass| pass.time == time)?.likely
+    };
+    // Each pod uses 80% of its request.
+    assert_eq!([90, 75, 60, 45].map(proposed), [7, 7, 4, 4].map(Some));
+    let target = input.snapshot.hpa.spec.metrics[0].target().unwrap();
+    assert_eq!(target.average_utilization, Some(50));
+}
+
+/// The only rescale gives the pass a time in the middle of the second in which its pods were created.
+#[test]
+fn a_pass_does_not_find_the_pods_that_it_creates() {
+    let mut history = history();
+    history.replicas = samples(|second| if second > 0 { 4.0 } else { 2.0 });
+    history.desired = history.replicas.clone();
+    for name in ["web-1-c", "web-1-d"] {
+        let mut seen = Samples::default();
+        seen.add(&samples(|_| 1.0).all()[49..]);
+        history.pods.push(PodHistory {
+            name: name.into(),
+            created: Some(at().as_second()),
+            phases: vec![(Phase::Pending, seen.clone())],
+            seen,
+            ..PodHistory::default()
+        });
+    }
+    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    let message =
+        "New size: 4; reason: cpu resource utilization (percentage of request) above target";
+    assert_eq!(json["proposal"], 4);
+    assert_eq!(json["outcome"]["events"][0]["message"], message);
+}
+
+/// A pass writes the status right after the scale.
+#[test]
+fn replicas_that_the_hpa_desires_only_seconds_later_are_those_of_someone_else() {
+    for (created, rescales) in [(-20, 0), (-16, 1)] {
+        let mut history = history();
+        history.replicas = samples(|second| if second >= -15 { 3.0 } else { 2.0 });
+        history.desired = samples(|second| if second >= 0 { 3.0 } else { 2.0 });
+        let mut seen = Samples::default();
+        seen.add(&samples(|_| 1.0).all()[47..]);
+        history.pods.push(PodHistory {
+            name: "web-1-c".into(),
+            created: Some(at().as_second() + created),
+            seen,
+            ..history.pods[0].clone()
+        });
+        let input = past(&[cpu()], &history).unwrap().input;
+        let past = input.evidence.past.unwrap();
+        assert_eq!(past.rescales.len(), rescales, "{created}");
+    }
+}
+
+/// A record that contradicts the API is not used.
+#[test]
+fn a_history_names_the_sources_that_it_is_inferred_from() {
+    let mut history = history();
+    history.source = "http://p".to_owned();
+    // The load has just dropped.
+    for pod in &mut history.pods {
+        let used = |second: i64| 0.05 * (second.min(-60) + 720) as f64;
+        let cpu = samples(|second| used(second) + 0.01 * (second + 60).max(0) as f64);
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.cpu = cpu.clone());
+    }
+    let pods = ["web-1-a", "web-1-b"];
+    let usage = |name| {
+        let measured = json!({"timestamp": "2026-11-21T05:29:50Z"});
+        build::with(build::pod_metrics(name, "10m"), &measured)
+    };
+    let state = build::state(&json!({"memory": "unknown", "now": AT}));
+    let condition = |name: &str, status: &str, reason: &str| {
+        let since = "2026-11-21T05:00:30Z";
+        json!({"type": name, "status": status, "reason": reason, "lastTransitionTime": since})
+    };
+    let conditions = [
+        condition("AbleToScale", "True", "ScaleDownStabilized"),
+        condition("ScalingActive", "True", "ValidMetricFound"),
+        condition("ScalingLimited", "False", "DesiredWithinRange"),
+    ];
+    let current = json!({"averageUtilization": 10, "averageValue": "10m"});
+    let metrics = json!([{"type": "Resource", "resource": {"name": "cpu", "current": current}}]);
+    let status = json!({"status": {"currentReplicas": 2, "desiredReplicas": 2,
+        "conditions": conditions, "currentMetrics": metrics}});
+    let hpa = build::with(build::hpa(&json!({"metrics": [cpu()]})), &status);
+    let objects = [hpa, build::scale(2), state];
+    let objects = objects.into_iter().chain(pods.map(build::pod));
+    let mut input = common::read(&build::list(objects.chain(pods.map(usage)))).unwrap();
+    let written = |seconds| Some(at() - SignedDuration::from_secs(seconds));
+    let own = &mut input.snapshot.hpa.written;
+    (own.spec, own.status) = (written(3600), written(15));
+    for (replicas, source) in [(2.0, "the API and the samples"), (3.0, "the API")] {
+        history.replicas = samples(|_| replicas);
+        input.evidence.recorded = Some(record(&input, &history, at()).unwrap());
+        let (page, _) = explained(&Pass::run(input.clone()));
+        let held = format!("(inferred from {source}) still holds");
+        assert!(page.why[0].contains(&held), "{:?}", page.why);
+    }
+}
+
 /// No API server stores a target of 0, so it was not that of this HPA.
 #[test]
 fn a_target_that_cannot_be_was_not_recorded() {

@@ -103,6 +103,27 @@ fn the_record_of_a_past_pass_leaves_its_steps_certain() {
     assert_eq!(truths, [Truth::True; 2]);
 }
 
+/// Another history would not be that of the pass, and the pass is over.
+#[test]
+fn no_flag_resolves_the_history_of_a_past_pass() {
+    for (past, has_hint) in [(false, true), (true, false)] {
+        let mut input = open();
+        let record = json!({
+            "source": "http://p",
+            "queries": [],
+            "read": input.snapshot.now,
+            "replicas": {"atLeast": 8, "atMost": 8},
+            "passes": [],
+            "rescales": [],
+        });
+        let record = serde_json::from_value(record).expect("a past");
+        input.evidence.past = Some(record).filter(|_| past);
+        let (found, _) = judge(&input, &expect(&["desired < 8"], &[]));
+        let hints = found.iter().map(|it| (it.truth, it.hint.is_some()));
+        assert_eq!(hints.collect::<Vec<_>>(), [(Truth::Unknown, has_hint)]);
+    }
+}
+
 #[test]
 fn facts_are_those_of_the_controller() {
     let (mut limited, mut stabilized, mut failed, mut values) = (0, 0, 0, 0);

@@ -106,6 +106,8 @@ pub struct PassFacts<'a> {
     outlook: &'a Outlook,
     /// The pass at another time, if the clock is in doubt.
     elsewhen: Option<&'a Pass>,
+    /// Whether a history shows the pass.
+    is_past: bool,
     /// The run, and the replay.
     runs: Option<[RunFacts<'a>; 2]>,
 }
@@ -224,6 +226,7 @@ impl<'a> PassFacts<'a> {
             decision,
             outlook,
             elsewhen: elsewhen.as_deref(),
+            is_past: input.evidence.past.is_some(),
             runs: None,
         }
     }
@@ -266,10 +269,13 @@ impl<'a> PassFacts<'a> {
         facts
     }
 
-    /// Returns the hint for an answer that depends on the controller's history.
-    pub(super) fn history_hint(&self) -> String {
+    /// Returns the hint for an answer that depends on the controller's history. That of a past pass stays as uncertain as
+    /// its samples leave it.
+    pub(super) fn history_hint(&self) -> Option<String> {
         let window = duration(infer::window(&self.snapshot.hpa, &self.snapshot.controller));
-        format!("use --history none, or --observe {window} in a cluster, to resolve this")
+        (!self.is_past).then(|| {
+            format!("use --history none, or --observe {window} in a cluster, to resolve this")
+        })
     }
 
     /// Whether something holds for the facts as they would be if the history were known.

@@ -242,7 +242,7 @@ impl Expectation {
             expectation.lack = expression.root.lack(&|field| facts.get(field));
             let is_decided = |facts: &PassFacts<'_>| facts.truth(expression) != Truth::Unknown;
             expectation.hint = if facts.with_history(is_decided) {
-                Some(facts.history_hint())
+                facts.history_hint()
             } else {
                 facts.time_hint().filter(|_| facts.at_this_time(is_decided))
             };
@@ -274,7 +274,7 @@ impl Expectation {
         let open = lacking.or_else(|| unread.clone()).or_else(|| {
             match (with_other_history, at_other_time) {
                 (true, true) => Some(facts::HISTORY.to_owned()),
-                (true, false) => Some(facts.history_hint()),
+                (true, false) => Some(facts.history_hint().unwrap_or(facts::HISTORY.to_owned())),
                 (false, true) => facts.time_hint(),
                 (false, false) => None,
             }

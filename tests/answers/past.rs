@@ -17,7 +17,7 @@ use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::MetricAnswer;
-use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::past::{Bounds, PastPart};
 use kubectl_hpa::snapshot::pod::Phase;
 use serde_json::{Value, json};
@@ -163,6 +163,17 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
     let again = common::read(&saved).unwrap();
     assert_eq!(explained(&Pass::run(again)).1, json);
+    // It has a time of its own.
+    let options = Options {
+        name: "web".to_owned(),
+        now: Some(at()),
+        ..Options::default()
+    };
+    let e = saved::read(&saved, &options, at()).unwrap_err();
+    assert_eq!(
+        e.message,
+        "the input is a past pass and does not accept --now"
+    );
 }
 
 /// The controller takes a negative value as it is, and from v1.34 a negative sum of an average as the largest

@@ -54,7 +54,7 @@ impl<'o> Index<'o> {
     ///
     /// # Errors
     ///
-    /// The input or the options state a setting that does not exist.
+    /// The input or the options state a setting that does not exist, or the options a time for a past pass.
     pub(super) fn new(
         objects: &'o Objects,
         options: &'o Options,
@@ -69,7 +69,7 @@ impl<'o> Index<'o> {
         Ok(Self {
             objects,
             options,
-            now: time_of_pass(state, options, clock, &mut basis),
+            now: time_of_pass(state, options, clock, &mut basis)?,
             settings: controller_settings(
                 state.map(ControllerState::settings),
                 options,

@@ -493,12 +493,20 @@ struct Checked<'p> {
 }
 
 /// Returns the time of the pass: from the flag, from the state, or from the system's clock, which is an assumption.
+///
+/// # Errors
+///
+/// The state is that of a past pass, and there is a flag.
 fn time_of_pass(
     state: Option<&ControllerState<'_>>,
     options: &Options,
     clock: Timestamp,
     basis: &mut Vec<Basis>,
-) -> Timestamp {
+) -> Result<Timestamp, Error> {
+    if options.now.is_some() && state.is_some_and(|state| state.past.is_some()) {
+        let message = "the input is a past pass and does not accept --now";
+        return Err(Error::usage(message).hint("drop --now"));
+    }
     let stated = state.and_then(|state| Some((state.now?, state.now_is_assumed)));
     let (now, is_assumed) = match (options.now, stated) {
         (Some(now), _) => (now, false),
@@ -511,7 +519,7 @@ fn time_of_pass(
             source: ClockSource::System,
         });
     }
-    now
+    Ok(now)
 }
 
 /// Returns the notes about the manifest of the target. One with a status is assumed to be accepted.

@@ -111,9 +111,12 @@ impl Words<'_> {
                 .last_mut()
                 .filter(|last| !last.is_certain() && last.surely.is_none());
             if Some(next) != replicas {
-                let before = open.take().filter(|_| !is_certain);
+                // If it may have come before, it is certain only from then on.
+                let may_be = |it: &UpcomingRow| !is_certain || it.possible.contains(next);
+                let before = open.take().filter(may_be);
                 rows.push(UpcomingRow {
                     at: Some(time),
+                    surely: (is_certain && before.is_some()).then_some(time),
                     ..row.after(before)
                 });
                 replicas = Some(next);
@@ -251,6 +254,16 @@ mod tests {
             [
                 "4 most likely at 06:01:00Z (in 60s); from 06:00:45Z at the earliest, by 06:01:15Z at the latest"
             ]
+        );
+        assert_eq!(
+            told(&[(60, 8, 4, 8), (75, 4, 4, 4)]),
+            [
+                "4 most likely at 06:01:15Z (in 75s); from 06:01:00Z at the earliest, by 06:01:15Z at the latest"
+            ]
+        );
+        assert_eq!(
+            told(&[(60, 8, 6, 8), (75, 4, 4, 4)]),
+            ["4 at 06:01:15Z (in 75s)"]
         );
         assert_eq!(
             told(&[(60, 4, 4, 8), (75, 4, 4, 4)]),

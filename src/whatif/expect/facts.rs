@@ -149,12 +149,10 @@ impl<'a> RunFacts<'a> {
             _ if totals.decided_passes == 0 => Some("metrics decide no pass of the run".into()),
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
-            _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => Some(
-                format!("{unanswered} of {passes} passes have no answer by all metrics").into(),
-            ),
-            Last | Settled if !totals.ends_answered => {
-                Some("the last pass has no answer by all metrics".into())
+            _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
+                Some(format!("{unanswered} of {passes} passes have no answer").into())
             }
+            Last | Settled if !totals.ends_answered => Some("the last pass has no answer".into()),
             _ => None,
         }
     }

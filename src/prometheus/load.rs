@@ -201,23 +201,22 @@ impl Recording<'_> {
     ) -> Result<RangeInclusive<usize>, Error> {
         // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
         let awake = awake(replicas);
-        let mut rows = awake.unwrap_or(0)..self.grid.len();
-        let mut ends = rows.clone();
+        let rows = || awake.unwrap_or(0)..self.grid.len();
         let has = |row: &usize| cells.iter().any(|column| column[*row].is_some());
-        let Some(first_value) = rows.find(has) else {
+        let Some(first_value) = rows().find(has) else {
             return Err(Error::usage("there is no metric to ask Prometheus for")
                 .hint("name a query with --query METRIC=PROMQL"));
         };
-        let last_value = rows.rfind(has).unwrap_or(first_value);
+        let last_value = rows().rfind(has).unwrap_or(first_value);
         // A short gap at either end is due to scrapes that did not fall on it. In a longer one, the target had replicas
         // and the metric was missing.
         let is_long = |rows: usize| rows as i64 * self.grid.step > AGAIN;
         let runs = |row: &usize| matches!(replicas.get(*row), Some(Some(count)) if *count > 0.0);
-        let begun = ends
+        let begun = rows()
             .find(runs)
             .filter(|it| is_long(first_value.saturating_sub(*it)));
         let first = begun.unwrap_or(first_value);
-        let ended = ends
+        let ended = rows()
             .rfind(runs)
             .filter(|it| is_long(it.saturating_sub(last_value)));
         let last = ended.unwrap_or(last_value);
@@ -732,6 +731,14 @@ mod tests {
             assert_eq!((begun, ended), want, "{before} {after} {count}");
             assert_eq!(rows.len(), begun + 3 + ended);
         }
+        // One sample shows that it had replicas.
+        let values = [vec![1.0; 3], vec![NAN; 11]].concat();
+        let replicas = [vec![NAN; 13], vec![4.0]].concat();
+        let answers: &[(Purpose, &[&[f64]])] = &[
+            (Purpose::Metric(0), &[&values]),
+            (Purpose::Replicas, &[&replicas]),
+        ];
+        assert_eq!(rows(&load(&cpu(), 14, answers).unwrap()).len(), 14);
     }
 
     #[test]

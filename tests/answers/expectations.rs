@@ -530,6 +530,25 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     two.stated_memory = None;
     let one = "time,queue,other\n0,8,8\n1m,20,missing\n40m,20,8\n";
     let first = "time,queue,other\n0,8,missing\n10m,20,\n40m,,\n";
+    // One of two pods has the container whose usage is missing.
+    let sides = [
+        build::requesting("app", "100m"),
+        build::requesting("side", "100m"),
+    ];
+    let used = json!({"containers": [{"name": "app", "usage": {"cpu": "50m"}},
+        {"name": "side", "usage": {"cpu": "50m"}}]});
+    let half = build::list([
+        build::hpa(&json!({"metrics": [build::resource("cpu", &build::utilization(50))]})),
+        build::scale(2),
+        build::with(build::pod("web-0"), &json!({"spec": {"containers": sides}})),
+        build::with(build::pod_metrics("web-0", "50m"), &used),
+        build::pod("web-1"),
+        build::pod_metrics("web-1", "50m"),
+        build::state(&json!({"now": build::NOW})),
+    ]);
+    let mut half = common::read(&half).expect("an input");
+    half.stated_memory = None;
+    let side = "time,app=cpu,side=cpu\n0,100m,50m\n1m,100m,missing\n40m,100m,50m\n";
     let none = "no pass of the run has an answer";
     let off = "the replicas stay only because scaling is disabled at 0";
     let undecided = "metrics decide no pass of the run";
@@ -565,6 +584,7 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
         (&two, one, "run.unanswered == 39m", True, "first at"),
         (&two, one, "run.short <= 20m", Unknown, "anywhere from"),
         (&two, one, "run.highest <= 10", Unknown, share),
+        (&half, side, "run.unanswered == 39m", True, "39m"),
         (&two, first, "run.unanswered == 40m", True, "40m"),
         (&two, first, "run.short <= 20m", Unknown, "anywhere from"),
         (&growing(), few, "run.unanswered == 1m", True, "first at"),

@@ -119,7 +119,7 @@ impl Course<'_> {
         let is_answered = match self.decision.block() {
             // At 0, scaling is switched off, which is an answer.
             Some(block) => block == Block::AtZero,
-            None => !self.decision.is_unread() && !self.world.lacks_metrics(&self.decision),
+            None => !self.decision.is_unread() && !self.world.lacks_values(&self.decision),
         };
         Point {
             replicas: self.after(),

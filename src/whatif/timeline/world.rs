@@ -10,7 +10,7 @@ use super::pods::{Role, TargetPods};
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
-use crate::engine::decision::{Clause, Decision, LimitStep, MetricStep};
+use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::metric::PodMetrics;
@@ -189,10 +189,15 @@ impl World {
         Ok(whole.milli())
     }
 
-    /// Whether metrics of which the load has no value at this time failed in a pass, so that others decided.
-    pub(super) fn lacks_metrics(&self, decision: &Decision) -> bool {
+    /// Whether a pass lacked values that the load does not have at this time: a metric failed, so that others decided, or
+    /// pods have a container whose usage is missing.
+    pub(super) fn lacks_values(&self, decision: &Decision) -> bool {
+        let is_there = |name: &str| self.snapshot.pods.iter().any(|it| it.has_container(name));
         let mut missing = self.missing.iter();
-        missing.any(|(place, _)| decision.metric(*place).is_some_and(MetricStep::is_failed))
+        missing.any(|(place, container)| match decision.metric(*place) {
+            Some(metric) => metric.is_failed() || container.as_deref().is_some_and(is_there),
+            None => false,
+        })
     }
 
     /// Sets a metric to another value from now on.

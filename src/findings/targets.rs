@@ -415,14 +415,17 @@ pub(super) fn least_room<'p>(
     let rooms = pods.filter_map(|pod| {
         let mut wholes = [template, Some(pod)].into_iter().flatten();
         let most = wholes.find_map(|it| of(&it.requests).or_else(|| of(&it.limits)))?;
-        let lacks = |it: &&Container| of(&it.requests).is_none();
-        let is_one = pod.container(container).is_some_and(|it| !lacks(&it));
-        let lacking = pod.running(false).filter(lacks).filter(|_| !is_one);
+        let requests = |it: &Container| of(&it.requests);
+        let parts = match pod.container(container).and_then(requests) {
+            Some(_) => 1,
+            None => pod
+                .running(false)
+                .filter(|it| requests(it).is_none())
+                .count(),
+        };
         let others = pod.running(false).filter(|it| *it.name != *container);
-        let requests = others.filter_map(|it| of(&it.requests));
-        let taken = requests.fold(0, i64::saturating_add);
-        let parts = i64::try_from(lacking.count()).ok()?.max(1);
-        Some(most.saturating_sub(taken) / parts)
+        let taken = others.filter_map(requests).fold(0, i64::saturating_add);
+        Some(most.saturating_sub(taken) / i64::try_from(parts.max(1)).ok()?)
     });
     rooms.min()
 }

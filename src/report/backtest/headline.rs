@@ -22,7 +22,6 @@ impl<'a> Compared<'a> {
             let text = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }
-
         if self.totals().is_unanswered() && self.runs().all(Totals::is_unanswered) {
             let text = "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT";
             return (Tone::Stay, text.to_owned());

@@ -44,11 +44,6 @@ pub(super) struct LoadSetting {
     pub(super) total: Option<Total>,
 }
 
-/// Returns the entry of a metric in [`World::missing`].
-fn missing(place: usize, meant: &Meant) -> (usize, Option<String>) {
-    (place, meant.container().map(str::to_owned))
-}
-
 /// The bases of the values of a trace, by column: what the pods that share the load use, in milli-units.
 #[derive(Default)]
 pub(super) struct Bases {
@@ -389,4 +384,9 @@ impl World {
             && !workload.is_rolling()
             && !workload.is_short(&self.snapshot, replicas)
     }
+}
+
+/// Returns the entry of a metric in [`World::missing`].
+fn missing(place: usize, meant: &Meant) -> (usize, Option<String>) {
+    (place, meant.container().map(str::to_owned))
 }

@@ -1504,6 +1504,26 @@ fn what_cannot_be_is_refused_with_what_can() {
             "a path such as",
         ),
         (
+            "--set=nonsense=[]",
+            "--set nonsense: unknown field \"spec.nonsense\"",
+            "",
+        ),
+        (
+            "--set=maxReplicas=x --set=minreplicas=1",
+            "--set minreplicas: the spec has no such field",
+            "did you mean minReplicas?",
+        ),
+        (
+            "--set=minReplicas.nonsense=null",
+            "the parent of nonsense is not an object",
+            "",
+        ),
+        (
+            "--set=scaleTargetRef.apiVersion=",
+            "spec.scaleTargetRef.apiVersion: Invalid value: \"\": apiVersion must specify API group",
+            "",
+        ),
+        (
             "--set=behavior.scaleDwn=null",
             "--set behavior.scaleDwn: the spec has no such field",
             "did you mean behavior.scaleDown?",

@@ -4,12 +4,11 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::difference::{PathStep, to_json};
-use crate::apimachinery::json::decode;
+use super::difference::PathStep;
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::convert::{HpaVersion, unknown_fields};
 use crate::error::Error;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{MetricSpec, MetricTarget};
 
 /// A new target of a metric.
 #[derive(Debug, Clone)]
@@ -157,76 +156,28 @@ impl Patch {
         Self { path, ..other }.set(&mut self.value).is_ok()
     }
 
-    /// Whether a spec may have this field: some value for it survives decoding.
-    pub(super) fn is_of_spec(&self, spec: &Json) -> Result<bool, Error> {
-        for probe in [
-            json!(1),
-            json!("1"),
-            json!({}),
-            json!([{}]),
-            json!({"1": "1"}),
-        ] {
-            let mut probed = spec.clone();
-            Self {
-                value: probe,
-                ..self.clone()
-            }
-            .set(&mut probed)?;
-            let read = decode::<HpaSpec>(&probed.to_string());
-            if let Ok(spec) = read
-                && self.find(&to_json(&spec)?).is_some()
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Returns the error for a field that the spec does not have, with the one that may be meant.
-    pub(super) fn unknown(&self, spec: &Json) -> Error {
-        let mut typed = spec.clone();
-        let meant = match self.set(&mut typed) {
-            Ok(()) => {
-                let unknown = unknown_fields(&json!({"spec": typed}), HpaVersion::V2);
-                unknown.first.into_iter().find_map(|field| field.meant)
-            }
-            Err(_) => None,
-        };
-        let error = Error::usage(format!("{self}: the spec has no such field"));
-        match meant
-            .as_deref()
-            .and_then(|meant| meant.strip_prefix("spec."))
-        {
-            Some(meant) => error.hint(format!("did you mean {meant}?")),
-            None if self.is_metric(spec) => error.hint(format!(
-                "the target of a metric is --target {}=VALUE",
-                self.item
-            )),
-            None => error.hint(
-                "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
-                 behavior.scaleDown.policies",
-            ),
-        }
-    }
-
-    /// Whether it is the name of a metric of the spec instead of a field.
-    fn is_metric(&self, spec: &Json) -> bool {
-        let spec = decode::<HpaSpec>(&spec.to_string());
-        let is_it = |metric: &MetricSpec| metric.name() == self.item;
-        spec.is_ok_and(|spec| spec.metrics.iter().any(is_it))
-    }
-
-    /// Checks that a value that is an object or a list has no unknown fields inside.
-    pub(super) fn check_inside(&self, spec: &Json) -> Result<(), Error> {
-        if !self.value.is_object() && !self.value.is_array() {
-            return Ok(());
-        }
+    /// Checks that a spec in which it is set has this field, and the fields in its value.
+    pub(super) fn check(&self, spec: &Json, metrics: &[MetricSpec]) -> Result<(), Error> {
         let unknown = unknown_fields(&json!({"spec": spec}), HpaVersion::V2);
-        if unknown.is_empty() {
+        let Some(first) = unknown.first.first() else {
             return Ok(());
+        };
+        if self.value.is_object() || self.value.is_array() {
+            let messages = unknown.messages().join("; ");
+            return Err(Error::usage(format!("{self}: {messages}")));
         }
-        let messages = unknown.messages().join("; ");
-        Err(Error::usage(format!("{self}: {messages}")))
+        let is_metric = metrics.iter().any(|metric| metric.name() == self.item);
+        let meant = first.meant.as_deref();
+        let hint = match meant.and_then(|meant| meant.strip_prefix("spec.")) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None if is_metric => {
+                format!("the target of a metric is --target {}=VALUE", self.item)
+            }
+            None => "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
+                     behavior.scaleDown.policies"
+                .to_owned(),
+        };
+        Err(Error::usage(format!("{self}: the spec has no such field")).hint(hint))
     }
 
     pub(super) fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {

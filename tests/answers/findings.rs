@@ -11,9 +11,7 @@ use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::findings::outside::controller_silent::ControllerSilent;
-use kubectl_hpa::findings::path::above_max::AboveMax;
 use kubectl_hpa::findings::path::at_max::AtMax;
-use kubectl_hpa::findings::path::below_min::BelowMin;
 use kubectl_hpa::findings::path::corrected::Correction;
 use kubectl_hpa::findings::remedy::Remedy;
 use kubectl_hpa::findings::requests::unreachable_target::AtLimits;
@@ -1322,26 +1320,26 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
             ("limited", is_limited(it.bound.asked, it.bound.bound)),
         ],
-        Facts::AboveMax(AboveMax(Correction::Done(it))) => {
+        Facts::AboveMax(Correction::Done(it)) => {
             vec![(
                 "bound",
                 [spec.max_replicas, current.unwrap_or(-1)] == [it.bound; 2],
             )]
         }
-        Facts::BelowMin(BelowMin(Correction::Done(it))) => {
+        Facts::BelowMin(Correction::Done(it)) => {
             vec![(
                 "bound",
                 [spec.min_replicas.unwrap_or(1), current.unwrap_or(-1)] == [it.bound; 2],
             )]
         }
-        Facts::AboveMax(AboveMax(Correction::Due(it))) => vec![
+        Facts::AboveMax(Correction::Due(it)) => vec![
             (
                 "bound",
                 it.bound == spec.max_replicas && it.current > it.bound,
             ),
             ("current", current == Some(it.current)),
         ],
-        Facts::BelowMin(BelowMin(Correction::Due(it))) => vec![
+        Facts::BelowMin(Correction::Due(it)) => vec![
             (
                 "bound",
                 it.bound == spec.min_replicas.unwrap_or(1) && it.current < it.bound,

@@ -13,9 +13,9 @@ use crate::findings::prelude::*;
 use crate::snapshot::evidence::{EVENTS_KEPT, Event};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 
-/// Replicas that are corrected to a bound without using metrics.
+/// Replicas that are corrected to `maxReplicas` (up) or `minReplicas` without using metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Correction {
+pub enum Correction<const UP: bool> {
     /// By this pass.
     Due(Corrected),
     /// By an earlier pass, which is the last that has scaled.
@@ -110,71 +110,9 @@ fn is_soon(after: SignedDuration) -> bool {
     (SignedDuration::ZERO..=SETTLED).contains(&after)
 }
 
-/// Looks for a correction to a bound: to `maxReplicas` (up) or `minReplicas` (down).
-pub(super) fn corrected(
-    case: &Case<'_>,
-    beyond: Direction,
-    facts: fn(Correction) -> Facts,
-) -> Option<Finding> {
-    let decision = case.decision();
-    let current = decision.replicas_before()?;
-    let bound = case.snapshot().hpa.spec.bound(beyond);
-    match (decision.path()?, beyond) {
-        (Path::AboveMax, Direction::Up) | (Path::BelowMin, Direction::Down) => {}
-        (Path::Metrics, _) if current == bound => {
-            return corrected_before(case, current, beyond, facts);
-        }
-        _ => return None,
-    }
-    let cause = cause(case, current, beyond);
-    let severity = if cause.is_expected() {
-        Severity::Info
-    } else {
-        Severity::Warning
-    };
-    let due = Correction::Due(Corrected {
-        side: beyond,
-        current,
-        bound,
-        cause,
-    });
-    let without = with_bound(case, beyond, current);
-    Some(Finding::explaining(severity, facts(due)).without(without))
-}
-
 /// Returns the result of the pass with another bound.
 fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
     case.without(|snapshot| snapshot.hpa.spec.set_bound(beyond, bound))
-}
-
-/// Looks for the correction to a bound that led to the present replicas.
-fn corrected_before(
-    case: &Case<'_>,
-    current: i32,
-    beyond: Direction,
-    facts: fn(Correction) -> Facts,
-) -> Option<Finding> {
-    let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
-    if beyond == Direction::Down && current == case.snapshot().hpa.spec.max_replicas {
-        return None;
-    }
-    let done = CorrectedBefore {
-        side: beyond,
-        bound: current,
-        from,
-        at,
-        changed: changed(case, beyond.words().owned, at),
-        asked: bound(case, beyond).map(|it| it.asked),
-    };
-    let severity = match (beyond, done.asked, done.changed) {
-        // The bound keeps out replicas that are needed.
-        (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
-            Severity::Warning
-        }
-        _ => Severity::Info,
-    };
-    let without = done.earlier().map(|it| with_bound(case, beyond, it));
-    Some(Finding::explaining(severity, facts(Correction::Done(done))).without(without))
 }
 
 /// Returns the change that preceded a correction to the bound in a field.
@@ -473,33 +411,71 @@ impl Corrected {
     }
 }
 
-impl Correction {
-    /// Returns the sentence that replicas are or were beyond the bound.
-    pub(super) fn summary(&self, about: &About<'_>) -> String {
-        match self {
-            Self::Due(due) => due.summary(),
-            Self::Done(done) => done.summary(about),
+impl<const UP: bool> Correction<UP>
+where
+    Self: Into<Facts>,
+{
+    /// The side of the bound on which the replicas are or were.
+    const BEYOND: Direction = if UP { Direction::Up } else { Direction::Down };
+
+    /// Looks for the correction by an earlier pass that led to the present replicas.
+    fn find_done(case: &Case<'_>, current: i32) -> Option<Finding> {
+        let beyond = Self::BEYOND;
+        let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
+        if beyond == Direction::Down && current == case.snapshot().hpa.spec.max_replicas {
+            return None;
         }
+        let done = CorrectedBefore {
+            side: beyond,
+            bound: current,
+            from,
+            at,
+            changed: changed(case, beyond.words().owned, at),
+            asked: bound(case, beyond).map(|it| it.asked),
+        };
+        let severity = match (beyond, done.asked, done.changed) {
+            // The bound keeps out replicas that are needed.
+            (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
+                Severity::Warning
+            }
+            _ => Severity::Info,
+        };
+        let without = done.earlier().map(|it| with_bound(case, beyond, it));
+        Some(Finding::explaining(severity, Self::Done(done)).without(without))
+    }
+}
+
+impl<const UP: bool> Kind for Correction<UP>
+where
+    Self: Into<Facts>,
+{
+    fn find(case: &Case<'_>) -> Option<Finding> {
+        let beyond = Self::BEYOND;
+        let decision = case.decision();
+        let current = decision.replicas_before()?;
+        let bound = case.snapshot().hpa.spec.bound(beyond);
+        match (decision.path()?, beyond) {
+            (Path::AboveMax, Direction::Up) | (Path::BelowMin, Direction::Down) => {}
+            (Path::Metrics, _) if current == bound => return Self::find_done(case, current),
+            _ => return None,
+        }
+        let cause = cause(case, current, beyond);
+        let severity = if cause.is_expected() {
+            Severity::Info
+        } else {
+            Severity::Warning
+        };
+        let due = Self::Due(Corrected {
+            side: beyond,
+            current,
+            bound,
+            cause,
+        });
+        let without = with_bound(case, beyond, current);
+        Some(Finding::explaining(severity, due).without(without))
     }
 
-    /// Returns the evidence.
-    pub(super) fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        match self {
-            Self::Due(due) => due.evidence(about),
-            Self::Done(done) => done.evidence(about),
-        }
-    }
-
-    /// Returns the advice.
-    pub(super) fn advice(&self, about: &About<'_>) -> Advice {
-        match self {
-            Self::Due(due) => due.advice(about),
-            Self::Done(done) => done.advice(about),
-        }
-    }
-
-    /// Returns the finding that it follows from.
-    pub(super) fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
         match self {
             Self::Due(due) if due.cause == BeyondBoundCause::Program => {
                 others.any(Code::OtherWriter)
@@ -510,6 +486,31 @@ impl Correction {
                 .or_else(|| others.any(Code::OtherWriter)),
         }
     }
+
+    fn summary(&self, about: &About<'_>) -> String {
+        match self {
+            Self::Due(due) => due.summary(),
+            Self::Done(done) => done.summary(about),
+        }
+    }
+
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        match self {
+            Self::Due(due) => due.evidence(about),
+            Self::Done(done) => done.evidence(about),
+        }
+    }
+
+    fn advice(&self, about: &About<'_>) -> Advice {
+        match self {
+            Self::Due(due) => due.advice(about),
+            Self::Done(done) => done.advice(about),
+        }
+    }
+
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        about.own_and_target()
+    }
 }
 
 #[cfg(test)]
@@ -518,9 +519,6 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::path::above_max::AboveMax;
-
-    use crate::findings::path::below_min::BelowMin;
     use crate::findings::path::testing::{left, pods};
     use crate::findings::testing::{cpu, found, pass, said, set_by, state, with, with_spec};
     use crate::findings::{find_except, views};
@@ -639,8 +637,8 @@ mod tests {
             ),
         ] {
             let of = |it: &Finding| match &it.facts {
-                Facts::AboveMax(AboveMax(Correction::Done(done)))
-                | Facts::BelowMin(BelowMin(Correction::Done(done))) => {
+                Facts::AboveMax(Correction::Done(done))
+                | Facts::BelowMin(Correction::Done(done)) => {
                     Some((it.code(), it.severity, done.changed, done.asked))
                 }
                 _ => None,
@@ -662,8 +660,8 @@ mod tests {
                 {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
         let earlier = |items: &[Value]| {
             found(items).iter().find_map(|it| match &it.facts {
-                Facts::AboveMax(AboveMax(Correction::Done(done)))
-                | Facts::BelowMin(BelowMin(Correction::Done(done))) => done.earlier(),
+                Facts::AboveMax(Correction::Done(done))
+                | Facts::BelowMin(Correction::Done(done)) => done.earlier(),
                 _ => None,
             })
         };

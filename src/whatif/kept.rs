@@ -166,7 +166,8 @@ fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
 fn scales_up(alone: &Pass, usage: i128, requests: i128) -> Option<bool> {
     let mut snapshot = alone.input.snapshot.clone();
     let share = AssumedValue::Share(Ratio::part(usage, requests)?);
-    set_metric(&mut snapshot, 0, None, &share).ok()?;
+    let metric = snapshot.hpa.spec.metrics[0].clone();
+    set_metric(&mut snapshot, 0, &metric, &share).ok()?;
     let decision = look(&snapshot);
     let proposal = decision.metric(0)?.proposal()?;
     Some(Some(proposal.replicas) > decision.replicas_before())

@@ -332,7 +332,7 @@ fn a_trace_begins_as_with_the_flag() {
                 times: TIMES,
             };
             let [mut flagged, mut traced] = [(); 2].map(|()| snapshot.clone());
-            let is_refused = set_metric(&mut flagged, place, None, value).is_err()
+            let is_refused = set_metric(&mut flagged, place, spec, value).is_err()
                 || Player::new(plan, &mut traced, &mut Vec::new()).is_err();
             // What fails whatever the pods use stays as it is with a flag.
             let after = engine::reconcile(&flagged, &Memory::default());

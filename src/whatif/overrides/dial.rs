@@ -38,8 +38,7 @@ impl Dial {
             .map(|_| Self::new(snapshot, index, None))
             .transpose()?;
         let specs = &snapshot.hpa.spec.metrics;
-        let part = container.map(|name| specs[index].of_container(name));
-        let metric = Metric::of(snapshot, index, part.as_ref())?;
+        let metric = Metric::of(snapshot, index, &specs[index].part(container))?;
         let (own, id) = (&metric.spec, metric.spec.id());
         let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
+use super::named::Meant;
 use super::pods::{WITHOUT_PODS, known_selector};
 use super::samples::{change, failure, fill, is_running, samples};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
@@ -18,8 +19,8 @@ use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// Sets a metric to another value than the observed one, or only the usage of a container in the pods. `index` is its
-/// place in the spec.
+/// Sets a metric to another value than the observed one: that at a place in the spec, or another one that is based on the
+/// same usage.
 ///
 /// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
 /// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
@@ -32,10 +33,10 @@ use crate::whatif::value::{AssumedValue, Ratio};
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
-    part: Option<&MetricSpec>,
+    spec: &MetricSpec,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    Metric::of(snapshot, index, part)?.set(snapshot, value)
+    Metric::of(snapshot, index, spec)?.set(snapshot, value)
 }
 
 /// Sets a metric to a value of a trace.
@@ -46,10 +47,10 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    part: Option<&MetricSpec>,
+    spec: &MetricSpec,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let metric = Metric::traced(snapshot, index, part)?;
+    let metric = Metric::traced(snapshot, index, spec)?;
     metric.set(snapshot, value)?;
     if matches!(value, AssumedValue::Share(_)) {
         metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
@@ -65,9 +66,9 @@ pub(in crate::whatif) fn set_traced(
 pub(in crate::whatif) fn begin_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    part: Option<&MetricSpec>,
+    spec: &MetricSpec,
 ) -> Result<(), Error> {
-    Metric::traced(snapshot, index, part)?.begin(snapshot)
+    Metric::traced(snapshot, index, spec)?.begin(snapshot)
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -78,13 +79,15 @@ pub(in crate::whatif) fn begin_traced(
 /// There is no such pod, or the metric has no such value for it.
 pub(super) fn set_pod(
     snapshot: &mut Snapshot,
-    (index, part): (usize, Option<&MetricSpec>),
+    meant: &Meant,
     pod: &str,
     value: &AssumedValue,
     base: Option<i64>,
 ) -> Result<(), Error> {
-    let metric = Metric::of(snapshot, index, part)?;
-    let Metric { spec, label, .. } = &metric;
+    let metric = Metric::of(snapshot, meant.first(), &meant.spec)?;
+    let Metric {
+        index, spec, label, ..
+    } = &metric;
     if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
@@ -98,7 +101,7 @@ pub(super) fn set_pod(
         }
         AssumedValue::Share(ratio) => {
             let mut measured = snapshot.clone();
-            if value_of(snapshot, index, spec, pod).is_none() {
+            if value_of(snapshot, *index, spec, pod).is_none() {
                 metric.fill(&mut measured, one)?;
             }
             let step = match metric.step(&measured, true) {
@@ -117,7 +120,7 @@ pub(super) fn set_pod(
     if to.is_some() {
         metric.fill(snapshot, one)?;
     }
-    change(snapshot, index, spec, |name, observed| {
+    change(snapshot, *index, spec, |name, observed| {
         if name == pod { to } else { Some(observed) }
     });
     Ok(())
@@ -134,34 +137,25 @@ pub(super) struct Metric {
 
 impl Metric {
     /// Returns the metric at a place in the spec, or another one that is based on the same usage.
-    pub(super) fn of(
-        snapshot: &Snapshot,
-        index: usize,
-        part: Option<&MetricSpec>,
-    ) -> Result<Self, Error> {
-        let metrics = &snapshot.hpa.spec.metrics;
-        let Some(spec) = metrics.get(index) else {
-            return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
-        };
+    pub(super) fn of(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Result<Self, Error> {
         if spec.source() == MetricSource::Unknown {
             let type_ = &spec.type_;
             return Err(Error::usage(format!(
                 "a metric of the type {type_} cannot be overridden"
             )));
         }
-        let own = part.unwrap_or(spec);
         Ok(Self {
             index,
-            label: own.label(metrics),
-            spec: own.clone(),
+            label: spec.label(&snapshot.hpa.spec.metrics),
+            spec: spec.clone(),
             without_pods: "without pods nothing is measured: leave the value out, or suppose some, such as \
                            --replicas 3",
         })
     }
 
     /// The same for a value of a trace.
-    fn traced(snapshot: &Snapshot, index: usize, part: Option<&MetricSpec>) -> Result<Self, Error> {
-        let mut metric = Self::of(snapshot, index, part)?;
+    fn traced(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Result<Self, Error> {
+        let mut metric = Self::of(snapshot, index, spec)?;
         let scale = snapshot.scale.as_ref();
         if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
             metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \

@@ -84,10 +84,7 @@ pub struct Override {
 /// A value that was typed for a metric.
 #[derive(Debug, Clone, PartialEq)]
 struct TypedValue {
-    /// The place of the metric in the spec.
-    place: usize,
-    /// The metric, if the spec only has others that are based on the same usage.
-    part: Option<MetricSpec>,
+    meant: Meant,
     text: String,
 }
 
@@ -158,11 +155,10 @@ impl Override {
         }
     }
 
-    /// Marks it as an override of a metric at a place in the spec, for which this text was given.
-    pub(super) fn of_metric(self, place: usize, part: Option<&MetricSpec>, text: &str) -> Self {
+    /// Marks it as an override of a metric, for which this text was given.
+    pub(super) fn of_metric(self, meant: &Meant, text: &str) -> Self {
         let typed = TypedValue {
-            place,
-            part: part.cloned(),
+            meant: meant.clone(),
             text: text.to_owned(),
         };
         Self {
@@ -172,23 +168,23 @@ impl Override {
     }
 
     /// Whether it sets the values of a metric, or of others in the spec that are based on the same usage.
-    pub(super) fn sets(&self, metric: &MetricSpec, metrics: &[MetricSpec]) -> bool {
+    pub(super) fn sets(&self, metric: &MetricSpec) -> bool {
         self.typed.as_ref().is_some_and(|own| {
-            let typed = own.part.as_ref().unwrap_or(&metrics[own.place]);
+            let typed = &own.meant.spec;
             typed.id() == metric.id() || typed.shares_usage(metric)
         })
     }
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
-        let Some(TypedValue { place, part, text }) = &self.typed else {
+        let Some(TypedValue { meant, text }) = &self.typed else {
             return;
         };
-        let result = if part.is_none() && decision.metric(*place).is_some() {
-            current(decision, *place)
+        let place = meant.first();
+        let result = if !meant.is_part && decision.metric(place).is_some() {
+            current(decision, place)
         } else {
-            let metric = part.as_ref().unwrap_or(&snapshot.hpa.spec.metrics[*place]);
-            value_alone(snapshot, *place, metric)
+            value_alone(snapshot, place, &meant.spec)
         };
         self.result = result.filter(|reported| reported.to_string() != *text);
     }
@@ -196,7 +192,7 @@ impl Override {
     /// Whether it sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
         let typed = self.typed.as_ref();
-        typed.is_some_and(|own| own.place == place && own.part.is_none())
+        typed.is_some_and(|own| own.meant.first() == place && !own.meant.is_part)
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {

@@ -103,29 +103,22 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
 pub struct Meant {
     /// Its places in the spec.
     pub places: Vec<usize>,
-    /// The metric, if the HPA only has others that are based on the same usage: that of a container, at the place of the
-    /// pods' metric, or that of the pods, at the places of their containers' metrics.
-    pub(in crate::whatif) part: Option<MetricSpec>,
+    /// The metric. If the HPA only has others that are based on the same usage, it is that of a container, at the place
+    /// of the pods' metric, or that of the pods, at the places of their containers' metrics.
+    pub(in crate::whatif) spec: MetricSpec,
+    /// Whether it is such a metric, which the HPA does not have.
+    pub(in crate::whatif) is_part: bool,
 }
 
 impl Meant {
-    /// Returns its first place in the spec, of which there is at least one, with the metric if it is another one.
-    pub(in crate::whatif) fn first(&self) -> (usize, Option<&MetricSpec>) {
-        (self.places[0], self.part.as_ref())
+    /// Returns its first place in the spec, of which there is at least one.
+    pub(in crate::whatif) fn first(&self) -> usize {
+        self.places[0]
     }
 
     /// Returns the container, if the HPA only uses the usage of whole pods.
     pub fn container(&self) -> Option<&str> {
-        self.part.as_ref()?.container()
-    }
-
-    /// Returns the metric, if it is at a place in the spec.
-    pub(in crate::whatif) fn metric<'m>(
-        &'m self,
-        metrics: &'m [MetricSpec],
-        place: usize,
-    ) -> &'m MetricSpec {
-        self.part.as_ref().unwrap_or(&metrics[place])
+        self.spec.container().filter(|_| self.is_part)
     }
 }
 
@@ -190,10 +183,11 @@ impl NamedMetric {
         if let Some(part) = self.part(snapshot, pod, typed)? {
             return Ok(part);
         }
-        let places = self.places(snapshot);
+        let places = self.places(snapshot).map_err(|e| e.within(typed))?;
         Ok(Meant {
-            places: places.map_err(|e| e.within(typed))?,
-            part: None,
+            spec: snapshot.hpa.spec.metrics[places[0]].clone(),
+            places,
+            is_part: false,
         })
     }
 
@@ -261,7 +255,8 @@ impl NamedMetric {
         let first = *places.first().filter(|_| self.type_ == Some("Resource"))?;
         Some(Meant {
             places,
-            part: Some(metrics[first].of_pods()),
+            spec: metrics[first].of_pods(),
+            is_part: true,
         })
     }
 
@@ -311,7 +306,8 @@ impl NamedMetric {
         })?;
         Ok(Some(Meant {
             places: vec![whole],
-            part: Some(snapshot.hpa.spec.metrics[whole].of_container(container)),
+            spec: snapshot.hpa.spec.metrics[whole].of_container(container),
+            is_part: true,
         }))
     }
 

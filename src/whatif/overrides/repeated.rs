@@ -205,8 +205,7 @@ impl RepeatedFlag {
         let unchanged = &pass.input.as_observed().hpa.spec.metrics;
         let found = wanted.find_in_run(&[], unchanged, snapshot, None, None, &self.name);
         let meant = found.ok()??;
-        let (place, _) = meant.first();
-        let container = meant.metric(&snapshot.hpa.spec.metrics, place).container();
+        let (place, container) = (meant.first(), meant.spec.container());
         let own: HashSet<String> = assumed
             .iter()
             .filter_map(|flag| flag.pod_with_all(resource, container))

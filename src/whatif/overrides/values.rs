@@ -110,39 +110,37 @@ impl<'d> Values<'d> {
         let Some(meant) = wanted.find_in_run(runs, unchanged, snapshot, None, pod, flag)? else {
             return Ok(None);
         };
-        let (place, _) = meant.first();
-        let spec = meant.metric(&snapshot.hpa.spec.metrics, place).clone();
         let is_of_others = |container: &str| {
             let mut pods = snapshot.unended_pods().flat_map(|pod| pod.running(false));
             runs.iter().any(|it| it.containers.contains(container))
                 && pods.all(|own| *own.name != *container)
         };
-        if spec.container().is_some_and(is_of_others) {
+        if meant.spec.container().is_some_and(is_of_others) {
             return Ok(None);
         }
-        let label = self.take(snapshot, assigned, place, &spec)?;
+        let label = self.take(snapshot, assigned, &meant)?;
         let own = match &assigned.pod {
-            Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
-            None => self.set_of_all(snapshot, assigned, &meant, &spec, &label)?,
+            Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &label)?,
+            None => self.set_of_all(snapshot, assigned, &meant, &label)?,
         };
         repeat_answer(snapshot, &meant);
         Ok(Some(own))
     }
 
-    /// Reserves a metric for this value, and returns its label; the answer about it is at a place.
+    /// Reserves a metric for this value, and returns its label.
     fn take(
         &mut self,
         snapshot: &Snapshot,
         assigned: &Assigned,
-        place: usize,
-        spec: &MetricSpec,
+        meant: &Meant,
     ) -> Result<String, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
+        let spec = &meant.spec;
         let Assigned {
             pod, text, flag, ..
         } = assigned;
         let is_missing = assigned.value == AssumedValue::Missing;
-        let whole = metrics[place].id();
+        let whole = metrics[meant.first()].id();
         let mut missing = self.taken.iter().filter(|it| it.is_missing);
         if let Some(pod) = pod.as_ref().filter(|_| !is_missing)
             && let Some(other) = missing.find(|it| it.pod.is_none() && it.id == whole)
@@ -191,20 +189,19 @@ impl<'d> Values<'d> {
         snapshot: &mut Snapshot,
         assigned: &Assigned,
         meant: &Meant,
-        spec: &MetricSpec,
         label: &str,
     ) -> Result<Override, Error> {
-        let (place, part) = meant.first();
+        let (place, spec) = (meant.first(), &meant.spec);
         let observed = self.observed(spec, place);
         let of_container = meant.container().map(|_| place);
         if of_container.is_some() && assigned.value == AssumedValue::Missing {
             change(snapshot, place, spec, |_, _| None);
         } else {
             self.wholes.extend(of_container);
-            set_metric(snapshot, place, part, &assigned.value)?;
+            set_metric(snapshot, place, spec, &assigned.value)?;
         }
         let own = Override::new(label, assigned.value.words(&assigned.text), observed);
-        Ok(own.of_metric(place, meant.part.as_ref(), &assigned.text))
+        Ok(own.of_metric(meant, &assigned.text))
     }
 
     /// Sets the value of a metric for one pod.
@@ -214,10 +211,9 @@ impl<'d> Values<'d> {
         pod: &str,
         assigned: &Assigned,
         meant: &Meant,
-        spec: &MetricSpec,
         label: &str,
     ) -> Result<Override, Error> {
-        let (place, part) = meant.first();
+        let (place, spec) = (meant.first(), &meant.spec);
         if let Some(container) = spec.container() {
             let mut own = of_target(snapshot)?;
             own.retain(|own| *own.name == *pod);
@@ -227,7 +223,7 @@ impl<'d> Values<'d> {
         let observed = value_of(&before, 0, &before.hpa.spec.metrics[0], pod);
         // A pod that was not measured may have an assumed value.
         let base = observed.or_else(|| value_of(snapshot, place, spec, pod));
-        set_pod(snapshot, (place, part), pod, &assigned.value, base)?;
+        set_pod(snapshot, meant, pod, &assigned.value, base)?;
         let now = value_of(snapshot, place, spec, pod).map(|now| reported(spec, now));
         let observed = observed.map(|was| reported(spec, was));
         let words = assigned.value.words(&assigned.text);
@@ -350,10 +346,9 @@ pub(super) fn set_alone(
     assigned: &Assigned,
     meant: &Meant,
 ) -> Result<(), Error> {
-    let (place, part) = meant.first();
     match &assigned.pod {
-        Some(pod) => set_pod(snapshot, (place, part), pod, &assigned.value, None)?,
-        None => set_metric(snapshot, place, part, &assigned.value)?,
+        Some(pod) => set_pod(snapshot, meant, pod, &assigned.value, None)?,
+        None => set_metric(snapshot, meant.first(), &meant.spec, &assigned.value)?,
     }
     repeat_answer(snapshot, meant);
     Ok(())

@@ -280,19 +280,17 @@ fn assumed(
     values: &Values<'_>,
     overrides: &[Override],
 ) -> Result<Override, Error> {
-    let metrics = &snapshot.hpa.spec.metrics;
-    let (first, _) = meant.first();
-    let (metric, part) = (meant.metric(metrics, first), meant.part.as_ref());
-    let label = metric.label(metrics);
-    if overrides.iter().any(|own| own.sets(metric, metrics)) {
+    let label = meant.spec.label(&snapshot.hpa.spec.metrics);
+    if overrides.iter().any(|own| own.sets(&meant.spec)) {
         let place = trace.place(stated);
         return Err(
             Error::usage(format!("{place}: {label} is also set by a flag")).hint("remove the flag"),
         );
     }
-    let now = values.observed(metric, first);
+    let first = meant.first();
+    let now = values.observed(&meant.spec, first);
     let own = Override::new(label, meaning(stated, snapshot, first), now);
-    Ok(own.of_metric(first, part, stated.text))
+    Ok(own.of_metric(meant, stated.text))
 }
 
 /// Returns the meaning of a trace value as text.

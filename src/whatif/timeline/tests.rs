@@ -26,7 +26,7 @@ use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::surroundings::{Ordinals, Replacement, UpdateStrategy, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
-use crate::whatif::overrides::{Override, is_ready};
+use crate::whatif::overrides::{NamedMetric, Override, is_ready};
 
 const START: &str = "2026-11-21T06:00:00Z";
 
@@ -738,7 +738,9 @@ fn what_cannot_be_played_is_an_error() {
         message.contains("cpu: a percentage cannot be used: "),
         "{message}"
     );
-    let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(0, None, "80%")];
+    let wanted = NamedMetric::read("cpu", "--cpu").unwrap();
+    let meant = wanted.find(&world.snapshot(), None, "--cpu").unwrap();
+    let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(&meant, "80%")];
     let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);
     let message = "the trace load.csv:2: column 2: cpu is also set by a flag";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));

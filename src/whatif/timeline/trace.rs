@@ -314,7 +314,6 @@ impl Trace {
         others: &[OtherRun],
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
-        let metrics = &snapshot.hpa.spec.metrics;
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for column in &self.metrics {
             let MetricColumn { name, wanted, .. } = column;
@@ -322,16 +321,16 @@ impl Trace {
             let meant = found.map_err(|e| self.origin.lacking(e.within(&origin)))?;
             let meant = meant.unwrap_or_default();
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                let of = |own: &Meant| Some(own.metric(metrics, *own.places.first()?).clone());
-                let Some((one, two)) = of(taken).zip(of(&meant)) else {
+                // Only another run may have them.
+                if taken.places.is_empty() || meant.places.is_empty() {
                     continue;
-                };
-                if one.id() == two.id() {
+                }
+                if taken.spec.id() == meant.spec.id() {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are the same metric"
                     )));
                 }
-                if one.shares_usage(&two) {
+                if taken.spec.shares_usage(&meant.spec) {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are based on the same usage: set only one"
                     )));

@@ -93,8 +93,6 @@ impl World {
         bases: &mut Bases,
     ) -> Result<Option<Total>, Error> {
         let column = stated.column;
-        let (first, _) = meant.first();
-        let spec = meant.metric(&self.snapshot.hpa.spec.metrics, first);
         let within = |e: Error| trace.within(stated, e);
         let total = match stated.value {
             AssumedValue::Missing => return Ok(None),
@@ -102,7 +100,7 @@ impl World {
             AssumedValue::Scale(factor) => {
                 let base = match bases.loads.get(&column) {
                     Some(base) => *base,
-                    None => self.observed(first, spec).ok_or_else(|| {
+                    None => self.observed(meant).ok_or_else(|| {
                         within(Error::usage("there is no observed value to change"))
                             .hint("give a value such as 80% or 1500m")
                     })?,
@@ -113,7 +111,7 @@ impl World {
             AssumedValue::Share(ratio) => {
                 let base = match bases.requests.get(&column) {
                     Some(base) => *base,
-                    None => self.requested(first, meant).map_err(within)?,
+                    None => self.requested(meant).map_err(within)?,
                 };
                 bases.requests.insert(column, base);
                 // The same rounding as for a share that is assumed of each pod.
@@ -132,7 +130,8 @@ impl World {
     }
 
     /// Returns the load of a metric that the pods share.
-    fn observed(&self, place: usize, spec: &MetricSpec) -> Option<i128> {
+    fn observed(&self, meant: &Meant) -> Option<i128> {
+        let (place, spec) = (meant.first(), &meant.spec);
         let answer = &self.snapshot.metrics[place];
         if matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
             return None;
@@ -148,12 +147,12 @@ impl World {
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.
-    fn requested(&self, place: usize, meant: &Meant) -> Result<i128, Error> {
+    fn requested(&self, meant: &Meant) -> Result<i128, Error> {
         let no_base = |why: &str| {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
         };
-        let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place);
+        let spec = &meant.spec;
         let (name, only) = (spec.name(), spec.container());
         // `getContainerMetrics` fails if a pod is measured without the container.
         let items = self.snapshot.pod_metrics.iter();
@@ -171,12 +170,8 @@ impl World {
             return Err(no_base("no pod is ready"));
         }
         let mut full = self.snapshot.clone();
-        set_traced(
-            &mut full,
-            place,
-            meant.part.as_ref(),
-            &AssumedValue::Share(Ratio::ONE),
-        )?;
+        let all = AssumedValue::Share(Ratio::ONE);
+        set_traced(&mut full, meant.first(), spec, &all)?;
         let items = full.pod_metrics.iter();
         let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
         let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
@@ -198,31 +193,25 @@ impl World {
     /// Sets a metric to another value from now on.
     pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
-        let part = meant.part.as_ref();
+        let spec = &meant.spec;
         for &place in &meant.places {
             let Some(total) = setting.total else {
                 self.missing.insert(missing(place, meant));
                 continue;
             };
             self.missing.remove(&missing(place, meant));
-            let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
             if spec.is_total() {
-                let total = total.milli().try_into().unwrap_or(i64::MAX);
-                set_traced(
-                    &mut self.snapshot,
-                    place,
-                    None,
-                    &AssumedValue::Amount(total),
-                )?;
-            } else if !self.share(place, &spec, total, meant) {
+                let amount = AssumedValue::Amount(total.milli().try_into().unwrap_or(i64::MAX));
+                set_traced(&mut self.snapshot, place, spec, &amount)?;
+            } else if !self.share(place, total, meant) {
                 // Nothing was measured so far; measurement now begins.
-                begin_traced(&mut self.snapshot, place, part)?;
+                begin_traced(&mut self.snapshot, place, spec)?;
                 let begun = self.snapshot.clone();
-                set_traced(&mut self.snapshot, place, part, &AssumedValue::Amount(0))?;
+                set_traced(&mut self.snapshot, place, spec, &AssumedValue::Amount(0))?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load.begin(TotalUsage::of(&begun, &self.workload));
-                self.set_total(place, &spec, total);
+                self.set_total(place, spec, total);
             }
         }
         Ok(())
@@ -231,17 +220,17 @@ impl World {
     /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now, or that is missing.
     pub(super) fn take_over(&mut self, setting: &LoadSetting, meant: &Meant) {
         for &place in &meant.places {
-            let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
             match setting.total {
                 None => _ = self.missing.insert(missing(place, meant)),
-                Some(total) if !spec.is_total() => _ = self.share(place, &spec, total, meant),
+                Some(total) if !meant.spec.is_total() => _ = self.share(place, total, meant),
                 Some(_) => {}
             }
         }
     }
 
     /// Sets the total of a metric that is per pod; returns false if nothing is measured.
-    fn share(&mut self, place: usize, spec: &MetricSpec, total: Total, meant: &Meant) -> bool {
+    fn share(&mut self, place: usize, total: Total, meant: &Meant) -> bool {
+        let spec = &meant.spec;
         let Some(own) = spec.container().filter(|_| !self.has(meant)) else {
             return self.set_total(place, spec, total);
         };
@@ -256,10 +245,7 @@ impl World {
 
     /// Whether there are pods with the container of a metric, if the metric has one.
     pub(super) fn has(&self, meant: &Meant) -> bool {
-        let metrics = &self.snapshot.hpa.spec.metrics;
-        let first = meant.places.first();
-        let metric = first.map(|place| meant.metric(metrics, *place));
-        let Some(name) = metric.and_then(MetricSpec::container) else {
+        let Some(name) = meant.spec.container() else {
             return true;
         };
         let mut pods = self.snapshot.pods.iter();

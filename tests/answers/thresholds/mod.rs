@@ -213,8 +213,8 @@ fn at(
         MetricUnit::MilliPerPod | MetricUnit::Milli => AssumedValue::Amount(value),
     };
     let mut changed = snapshot.clone();
-    set_metric(&mut changed, index, None, &value).expect("a value that can be set");
     let specs = &snapshot.hpa.spec.metrics;
+    set_metric(&mut changed, index, &specs[index], &value).expect("a value that can be set");
     for place in 0..specs.len() {
         let asked = |place: usize| {
             let spec = &specs[place];

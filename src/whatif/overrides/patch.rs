@@ -136,6 +136,16 @@ impl Patch {
         })
     }
 
+    /// Returns what a flag sets, as `PATH=VALUE`; `None` if it sets no field by its path.
+    pub(super) fn set_by(flag: &str, value: &str) -> Option<String> {
+        match flag {
+            "--min" => Some(format!("minReplicas={value}")),
+            "--max" => Some(format!("maxReplicas={value}")),
+            "--set" => Some(value.to_owned()),
+            _ => None,
+        }
+    }
+
     /// Returns the field at a path with a value, for a flag that names it otherwise.
     pub(super) fn of(path: Vec<PathStep>, value: Json) -> Self {
         Self {

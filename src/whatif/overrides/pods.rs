@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::samples::is_running;
 use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
-use crate::args::Overrides;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
 use crate::numbers;
@@ -132,12 +131,22 @@ pub(super) enum State {
 }
 
 impl State {
+    const ALL: [Self; 3] = [Self::Unready, Self::Missing, Self::Pending];
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Unready => "unready",
             Self::Missing => "without metrics",
             Self::Pending => "pending",
         }
+    }
+
+    /// Returns the state that a flag puts pods in, with these pods; `None` if it puts none in any.
+    pub(super) fn of_flag(flag: &str, text: &str) -> Result<Option<(Self, Which)>, Error> {
+        let state = Self::ALL.into_iter().find(|it| it.flag() == flag);
+        state
+            .map(|it| Ok((it, Which::read(flag, text)?)))
+            .transpose()
     }
 
     fn flag(self) -> &'static str {
@@ -150,7 +159,7 @@ impl State {
 }
 
 impl Which {
-    pub(super) fn read(flag: &str, text: &str) -> Result<Self, Error> {
+    fn read(flag: &str, text: &str) -> Result<Self, Error> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
         if text.strip_prefix('-').is_some_and(is_number) {
             return Err(Error::usage(format!("{flag} {text}: must not be negative")));
@@ -170,23 +179,6 @@ impl Which {
 }
 
 impl PodChanges {
-    /// Parses the typed flags.
-    pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let replicas = typed.replicas.as_deref();
-        let replicas = replicas.map(ReplicasChange::read).transpose()?;
-        let mut states = Vec::new();
-        for (state, list) in [
-            (State::Unready, &typed.unready),
-            (State::Missing, &typed.missing),
-            (State::Pending, &typed.pending),
-        ] {
-            for text in list {
-                states.push((state, Which::read(state.flag(), text)?));
-            }
-        }
-        Ok(Self { replicas, states })
-    }
-
     /// Returns the number of replicas, if it was typed rather than a change.
     pub(super) fn typed_count(&self) -> Result<Option<i32>, Error> {
         let typed = self.replicas;
@@ -232,7 +224,7 @@ impl PodChanges {
             }
         }
         put(snapshot, &chosen);
-        for state in [State::Unready, State::Missing, State::Pending] {
+        for state in State::ALL {
             let word = state.flag().trim_start_matches('-');
             let names: Vec<Box<str>> = chosen
                 .iter()

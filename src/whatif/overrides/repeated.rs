@@ -143,15 +143,11 @@ impl RepeatedFlag {
 
     /// Returns it as a field of the spec with its value; `None` if it sets none.
     fn patch(&self, snapshot: &Snapshot) -> Result<Option<Patch>, Error> {
-        let value = &self.value;
-        let text = match &*self.name {
-            "--min" => format!("minReplicas={value}"),
-            "--max" => format!("maxReplicas={value}"),
-            "--set" => value.clone(),
-            "--target" => return self.target(snapshot).map(Some),
-            _ => return Ok(None),
-        };
-        Patch::read(&text, SET).map(Some)
+        if self.name == "--target" {
+            return self.target(snapshot).map(Some);
+        }
+        let text = Patch::set_by(&self.name, &self.value);
+        text.map(|text| Patch::read(&text, SET)).transpose()
     }
 
     fn target(&self, snapshot: &Snapshot) -> Result<Patch, Error> {

@@ -15,7 +15,6 @@ use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::HpaVersion;
 use crate::apiserver::default::{AdmissionRules, DroppedField, drop_disabled};
-use crate::args::Overrides;
 use crate::error::{Error, listed};
 use crate::keda;
 use crate::saved::assemble::{bounds, rejected};
@@ -57,22 +56,6 @@ struct TypedTarget {
 }
 
 impl SpecChanges {
-    pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
-        let mut changes = Self::default();
-        for (name, bound) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            if let Some(bound) = bound {
-                changes.add_field(&format!("{name}={bound}"), SET)?;
-            }
-        }
-        for text in &typed.fields {
-            changes.add_field(text, SET)?;
-        }
-        for text in &typed.targets {
-            changes.add_target(text, "--target ")?;
-        }
-        Ok(changes)
-    }
-
     /// Adds `PATH=VALUE`; messages call it by its text with the flag before it.
     pub(super) fn add_field(&mut self, text: &str, flag: &'static str) -> Result<(), Error> {
         let field = Patch::read(text, flag)?;

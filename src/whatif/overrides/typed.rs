@@ -2,9 +2,10 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, OtherRun, split};
-use super::pods::{PodChanges, ReplicasChange};
+use super::patch::Patch;
+use super::pods::{PodChanges, ReplicasChange, State};
 use super::requests::TypedRequest;
-use super::spec::SpecChanges;
+use super::spec::{SET, SpecChanges};
 use crate::apimachinery::names::shell_word;
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
@@ -207,37 +208,29 @@ impl Assumptions {
     ///
     /// A value does not have the form that its flag requires.
     pub fn read(typed: &Overrides) -> Result<Self, Error> {
-        let Overrides {
-            requests,
-            cpu,
-            memory,
-            metrics,
-            pods,
-            ..
-        } = typed;
-        let mut values = Vec::new();
-        for (flag, list) in [
-            ("--cpu", cpu),
-            ("--memory", memory),
-            ("--metric", metrics),
-            ("--pod", pods),
-        ] {
-            for text in list {
-                values.extend(Assigned::of_flag(flag, text)?);
+        let mut all = Self::default();
+        for (flag, text) in flags(typed) {
+            all.assume(flag, &text)?;
+            all.flags.push((flag, text));
+        }
+        Ok(all)
+    }
+
+    /// Adds what a flag assumes.
+    fn assume(&mut self, flag: &str, text: &str) -> Result<(), Error> {
+        if let Some(field) = Patch::set_by(flag, text) {
+            return self.spec.add_field(&field, SET);
+        }
+        match flag {
+            "--target" => self.spec.add_target(text, "--target ")?,
+            "--request" => self.requests.push(TypedRequest::read(text)?),
+            "--replicas" => self.pods.replicas = Some(ReplicasChange::read(text)?),
+            _ => {
+                self.pods.states.extend(State::of_flag(flag, text)?);
+                self.values.extend(Assigned::of_flag(flag, text)?);
             }
         }
-        Ok(Self {
-            spec: SpecChanges::read(typed)?,
-            requests: requests
-                .iter()
-                .map(|it| TypedRequest::read(it))
-                .collect::<Result<_, _>>()?,
-            pods: PodChanges::read(typed)?,
-            values,
-            runs: Vec::new(),
-            pods_go: false,
-            flags: flags(typed),
-        })
+        Ok(())
     }
 }
 

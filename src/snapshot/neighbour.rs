@@ -24,10 +24,18 @@ pub struct OtherHpa {
 }
 
 impl OtherHpa {
-    /// Returns an HPA whose target has a readable selector; otherwise `None`.
-    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Shared<Self>> {
-        let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
-        has_selector.then(|| Self { hpa, scale }.into())
+    /// Returns an HPA with the scale of its target.
+    ///
+    /// # Errors
+    ///
+    /// The target has no readable selector.
+    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Result<Shared<Self>, UnknownSelector> {
+        if scale.selector.as_str().is_empty() || scale.selector.parsed().is_err() {
+            let target = hpa.spec.scale_target_ref.to_string();
+            let why = WhyUnknownSelector::NoSelector { target };
+            return Err(UnknownSelector::new(hpa.key(), Some(&hpa), why));
+        }
+        Ok(Self { hpa, scale }.into())
     }
 }
 
@@ -48,6 +56,12 @@ pub enum WhyUnknownSelector {
     /// The HPA's target does not exist, but an earlier pass has read it.
     #[error("its target {target} does not exist, but the controller may remember its selector")]
     TargetGone {
+        /// The target, as `Kind/name`.
+        target: String,
+    },
+    /// The HPA's target has no readable selector, but may have had one in an earlier pass.
+    #[error("its target {target} has no valid selector, but the controller may remember one")]
+    NoSelector {
         /// The target, as `Kind/name`.
         target: String,
     },
@@ -81,10 +95,23 @@ impl UnknownSelector {
 
     /// Whether the controller may have stored a selector for the HPA.
     pub(crate) fn may_be_stored(&self) -> bool {
-        let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
+        use WhyUnknownSelector::{NoSelector, TargetGone};
+        let is_gone = matches!(self.why, TargetGone { .. } | NoSelector { .. });
         self.hpa
             .as_deref()
             .is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
+    }
+
+    /// Returns the HPA with the selector of `own`, if the last status of that says that both select the same pods.
+    pub(crate) fn as_stated(&self, own: &Hpa) -> Option<Shared<OtherHpa>> {
+        let hpa = self.hpa.as_deref()?;
+        let selector = shared_selector(own, &self.key)?;
+        let changed = ComparedSelector::of(own)
+            .changed
+            .max(self.compared?.changed);
+        let is_later = !own.written.by_us && own.written.status >= changed;
+        let scale = Scale::new(hpa.spec.min(), selector);
+        OtherHpa::of(hpa.clone(), scale).ok().filter(|_| is_later)
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so
@@ -100,7 +127,7 @@ impl UnknownSelector {
         let mut unknown = unknown
             .into_iter()
             .filter(|it| !it.scales_target_of(own) && it.matters_to(compared));
-        notes.extend(unknown.by_ref().take(NAMED).map(Self::note));
+        notes.extend(unknown.by_ref().take(NAMED).map(|it| it.note(own)));
         let more = unknown.count();
         if more > 0 {
             let text = format!(
@@ -116,10 +143,15 @@ impl UnknownSelector {
         other.is_some_and(|other| other.spec.scale_target_ref.is_same(target))
     }
 
-    fn note(&self) -> Note {
+    fn note(&self, own: &Hpa) -> Note {
         let Self { key, why, .. } = self;
         let subject = Subject::UnknownSelector { hpa: key.clone() };
-        let text = format!("unknown whether the HPA {key} selects the same pods: {why}");
+        let text = match self.as_stated(own) {
+            Some(_) => format!(
+                "assumed that the HPA {key} still selects the same pods, as in the last status: {why}"
+            ),
+            None => format!("unknown whether the HPA {key} selects the same pods: {why}"),
+        };
         Note::about(subject, text)
     }
 
@@ -141,7 +173,7 @@ fn has_stored_selector(hpa: &Hpa) -> bool {
 struct ComparedSelector {
     /// The time at which the HPA was changed.
     changed: Option<Timestamp>,
-    /// The time since which those passes that read the scale have found no shared pods.
+    /// The time since which the controller has had its selector, or else stores none.
     since: Option<Timestamp>,
     /// The time at which such a pass wrote the status.
     last: Option<Timestamp>,
@@ -151,7 +183,7 @@ impl ComparedSelector {
     fn of(hpa: &Hpa) -> Self {
         Self {
             changed: hpa.written.created.max(hpa.written.spec),
-            since: passed_since(hpa),
+            since: passed_since(hpa).or_else(|| invalid_since(hpa)),
             last: last_comparison(hpa),
         }
     }
@@ -177,6 +209,25 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     let stops_before = ["ScalingDisabled", "InvalidSelector", "AmbiguousSelector"];
     let has_passed = !stops_before.contains(&&*active.reason);
     active.last_transition_time.filter(|_| has_passed)
+}
+
+/// Returns the time since which no pass of an HPA has found a valid selector to store: the status changes with a pass
+/// that does.
+fn invalid_since(hpa: &Hpa) -> Option<Timestamp> {
+    let active = hpa.status.condition("ScalingActive")?;
+    let is_invalid = active.reason == "InvalidSelector" && !hpa.written.by_us;
+    hpa.written.status.filter(|_| is_invalid)
+}
+
+/// Returns the selector of an HPA's pods, if its last pass found that another HPA selects some of them.
+fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
+    let active = own.status.condition("ScalingActive")?;
+    let named = active.message.strip_prefix("pods by selector ")?;
+    let (selector, hpas) = named.split_once(" are controlled by ")?;
+    let (_, keys) = hpas.split_once('[')?;
+    let (keys, _) = keys.split_once(']')?;
+    let is_shared = active.reason == "AmbiguousSelector" && keys.split(' ').any(|it| it == other);
+    is_shared.then_some(selector)
 }
 
 /// Returns the time at which a pass that found no shared pods wrote the status. A pass that rescales may do
@@ -231,6 +282,7 @@ mod tests {
     const FINE: [&str; 2] = ["ReadyForNewScale", "ValidMetricFound"];
     const SHARED: [&str; 2] = ["SucceededGetScale", "AmbiguousSelector"];
     const RESCALED: [&str; 2] = ["SucceededRescale", "ValidMetricFound"];
+    const INVALID: [&str; 2] = ["SucceededGetScale", "InvalidSelector"];
     const NO_SCALE: [&str; 2] = ["FailedGetScale", "ValidMetricFound"];
 
     #[test]
@@ -241,6 +293,9 @@ mod tests {
         };
         let gone = || WhyUnknownSelector::TargetGone {
             target: "Deployment/gone".to_owned(),
+        };
+        let none = || WhyUnknownSelector::NoSelector {
+            target: "MaxScale/none".to_owned(),
         };
         let by_us = |mut hpa: Hpa| {
             hpa.written.by_us = true;
@@ -338,10 +393,78 @@ mod tests {
                 gone(),
                 true,
             ),
+            (
+                "none, which was never valid",
+                hpa(0, FINE, 1, 20),
+                Hpa::of(&json!({}), json!({})),
+                none(),
+                false,
+            ),
+            (
+                "none, compared since",
+                hpa(0, FINE, 1, 20),
+                hpa(0, INVALID, 1, 9),
+                none(),
+                false,
+            ),
+            (
+                "none, not compared since",
+                hpa(0, FINE, 1, 8),
+                hpa(0, INVALID, 1, 9),
+                none(),
+                true,
+            ),
+            (
+                "none, a status that is not the controller's",
+                hpa(0, FINE, 1, 20),
+                by_us(hpa(0, INVALID, 1, 9)),
+                none(),
+                true,
+            ),
         ] {
             let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), why);
             let own = ComparedSelector::of(&own);
             assert_eq!(unknown.matters_to(own), matters, "{name}");
+        }
+    }
+
+    /// The controller's words before 1.37 and since.
+    #[test]
+    fn what_the_last_status_says_of_an_unknown_selector_still_holds() {
+        let denied = || WhyUnknownSelector::NoTarget("Deployment api".to_owned());
+        let shared = |message: &str, created| {
+            let mut own = hpa(created, SHARED, 1, 10);
+            own.status.conditions[1].message = message.into();
+            own
+        };
+        let old = "pods by selector app=web are controlled by multiple HPAs: [ops/other ops/web]";
+        let new = "pods by selector app=web are controlled by more than one HPA (e.g. [ops/web ops/other])";
+        let third =
+            "pods by selector app=web are controlled by multiple HPAs: [ops/others ops/web]";
+        for (name, own, mut other, is_shared) in [
+            ("shared", shared(old, 0), hpa(0, FINE, 1, 9), true),
+            ("shared in 1.37", shared(new, 0), hpa(0, FINE, 1, 9), true),
+            ("with a third", shared(third, 0), hpa(0, FINE, 1, 9), false),
+            ("apart", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), false),
+            ("own is changed", shared(old, 11), hpa(0, FINE, 1, 9), false),
+            (
+                "the other is changed",
+                shared(old, 0),
+                hpa(11, FINE, 11, 9),
+                false,
+            ),
+        ] {
+            other.spec.scale_target_ref.name = "api".to_owned();
+            let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), denied());
+            let found = unknown.as_stated(&own);
+            let selector = found.as_ref().map(|it| it.scale.selector.as_str());
+            assert_eq!(selector, is_shared.then_some("app=web"), "{name}");
+            let mut notes = Vec::new();
+            UnknownSelector::note_all([&unknown], &own, &mut notes);
+            let assumes = notes
+                .iter()
+                .any(|note| note.to_string().starts_with("assumed that"));
+            assert_eq!(assumes, is_shared, "{name}: {notes:?}");
         }
     }
 

@@ -365,14 +365,14 @@ impl<'s> Neighbours<'s> {
                 Err(failure) => Err(item.unreadable(failure)),
             };
             match neighbor {
-                Ok(Some(neighbor)) => {
+                Ok(neighbor) => {
                     if let Ok(selector) = neighbor.scale.selector.parsed() {
                         selectors.push(selector.clone());
                         known.push((*item, neighbor));
                     }
                 }
                 Err(it) if it.may_be_stored() => unknown.push((*item, it)),
-                Ok(None) | Err(_) => {}
+                Err(_) => {}
             }
         }
         Self {
@@ -403,6 +403,8 @@ impl<'s> Neighbours<'s> {
             .filter(|(other, _)| is_other(other));
         others.extend(known.map(|(_, known)| known.clone()));
         let unknown = self.unknown.iter().filter(|(other, _)| is_other(other));
-        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, notes);
+        let unknown = unknown.map(|(_, unknown)| unknown);
+        others.extend(unknown.clone().filter_map(|it| it.as_stated(hpa)));
+        UnknownSelector::note_all(unknown, hpa, notes);
     }
 }

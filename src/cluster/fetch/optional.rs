@@ -90,8 +90,11 @@ impl OptionalAnswers {
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(&self.version, notes);
-        let others = come(self.others.get(), UnknownFact::SharedPods, notes).unwrap_or_default();
+        let mut others =
+            come(self.others.get(), UnknownFact::SharedPods, notes).unwrap_or_default();
         UnknownSelector::note_all(&others.unknown, own, notes);
+        let stated = others.unknown.iter().filter_map(|it| it.as_stated(own));
+        others.known.extend(stated);
         let events = come(self.events.get(), UnknownFact::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)
     }
@@ -135,15 +138,18 @@ pub(super) fn unserved(version: &Awaited<ServerVersion>) -> Error {
     .hint("it is served as of Kubernetes v1.23")
 }
 
-/// The known state of an HPA that may select the pods of another: `None` if the controller knows no
-/// selector for it, an error if its selector is unknown.
-pub(super) type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
-
-/// Returns the known state of another HPA.
-pub(super) fn other(hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Known {
+/// Returns an HPA that may select the pods of another.
+///
+/// # Errors
+///
+/// Its selector is unknown.
+pub(super) fn other(
+    hpa: &Hpa,
+    found: &Result<FetchedScale, Failure>,
+) -> Result<Shared<OtherHpa>, UnknownSelector> {
     let target = hpa.spec.scale_target_ref.to_string();
     let why = match found.as_ref().map(|found| &found.scale) {
-        Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
+        Ok(Ok(scale)) => return OtherHpa::of(hpa.clone(), scale.clone()),
         Ok(Err(_)) => WhyUnknownSelector::TargetGone { target },
         Err(failure) => WhyUnknownSelector::TargetUnreadable {
             target,
@@ -214,11 +220,11 @@ impl Fetch<'_> {
             let scale = self.target_scale(hpa, self.discovery(discovered)).await;
             other(hpa, &scale)
         });
-        let answers: Vec<Known> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = OtherHpas::default();
         for known in answers {
             match known {
-                Ok(known) => others.known.extend(known),
+                Ok(known) => others.known.push(known),
                 Err(unknown) => others.unknown.push(unknown),
             }
         }

@@ -57,11 +57,12 @@ impl<'o> InputHpa<'o> {
         ScaleSelector::of(self.scale.as_ref().ok()?).ok()
     }
 
-    /// Returns the HPA as a neighbour of others; `None` if its target has no readable selector.
-    pub(super) fn as_other(
-        &self,
-        namespace: &str,
-    ) -> Result<Option<Shared<OtherHpa>>, UnknownSelector> {
+    /// Returns the HPA as a neighbour of others.
+    ///
+    /// # Errors
+    ///
+    /// Its selector is unknown.
+    pub(super) fn as_other(&self, namespace: &str) -> Result<Shared<OtherHpa>, UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
         let (hpa, _) = self.admitted.as_ref().map_err(|e| {
             let why = WhyUnknownSelector::HpaUnreadable(e.message.clone());
@@ -69,11 +70,11 @@ impl<'o> InputHpa<'o> {
         })?;
         let target = || hpa.spec.scale_target_ref.to_string();
         let why = match &self.scale {
-            Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
+            Ok(Ok(scale)) => return OtherHpa::of(hpa.clone(), scale.clone()),
             Ok(Err(ScaleError::NoReplicas { selector, .. })) => {
                 // Whatever the replicas are, the HPA's own passes bring them inside its bounds, and read the selector.
                 let scale = Scale::new(hpa.spec.min(), selector.as_str());
-                return Ok(OtherHpa::of(hpa.clone(), scale));
+                return OtherHpa::of(hpa.clone(), scale);
             }
             Ok(Err(ScaleError::Missing(target))) => WhyUnknownSelector::NoTarget(target.clone()),
             Ok(Err(ScaleError::Mapping(_) | ScaleError::Get(_))) => {

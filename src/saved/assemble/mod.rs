@@ -125,7 +125,9 @@ impl<'i, 'o> Place<'i, 'o> {
         let mut by_target: HashMap<String, Vec<usize>> = HashMap::new();
         for (place, hpa) in hpas.iter().enumerate() {
             match hpa.as_other(namespace) {
-                Ok(other) => known.extend(other.map(|it| (place, it))),
+                Ok(other) => {
+                    known.insert(place, other);
+                }
                 Err(it) if it.may_be_stored() => unknown.push((place, it)),
                 Err(_) => {}
             }
@@ -248,11 +250,13 @@ impl<'i, 'o> Place<'i, 'o> {
             .iter()
             .filter(|place| **place != own)
             .filter_map(|place| self.known.get(place).cloned());
+        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        let stated = unknown.filter_map(|(_, unknown)| unknown.as_stated(&hpa));
         let snapshot = Snapshot {
             now: *now,
             controller,
             metrics,
-            other_hpas: other_hpas.collect(),
+            other_hpas: other_hpas.chain(stated).collect(),
             pods: portion.pods.iter().copied().cloned().collect(),
             pod_metrics: match requests.pod_metrics(&hpa) {
                 Some(saved) => saved.to_vec(),

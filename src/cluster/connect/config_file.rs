@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_yaml::DuplicateKeyPolicy;
 
 use crate::apimachinery::{json, yaml};
 use crate::secret::Secret;
@@ -180,15 +181,15 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
     Ok(config)
 }
 
-/// Returns the first document of a text.
+/// Returns the first document of a text. As in kubectl, the last of repeated keys counts.
 pub(crate) fn document(text: &str) -> Result<Value, String> {
-    let documents: Vec<Value> =
-        serde_yaml::from_multiple_with_options(text, yaml::options(text.len())).map_err(
-            |e| match e.without_snippet().location() {
-                Some(place) => format!("line {}: not readable as YAML", place.line()),
-                None => "not readable as YAML".to_owned(),
-            },
-        )?;
+    let mut options = yaml::options(text.len());
+    options.duplicate_keys = DuplicateKeyPolicy::LastWins;
+    let read: Result<Vec<Value>, _> = serde_yaml::from_multiple_with_options(text, options);
+    let documents = read.map_err(|e| match e.without_snippet().location() {
+        Some(place) => format!("line {}: not readable as YAML", place.line()),
+        None => "not readable as YAML".to_owned(),
+    })?;
     Ok(documents.into_iter().next().unwrap_or_default())
 }
 

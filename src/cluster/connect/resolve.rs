@@ -71,12 +71,16 @@ pub(crate) fn resolve(
         ..entries.clone()
     };
     let in_cluster = service_account(env);
-    let nothing = target.cluster == Cluster::default() && target.user == User::default();
+    let nothing = is_empty(&target);
     if target.cluster.server.is_empty() {
         match &in_cluster {
-            Some(own) if nothing => {
-                target.cluster = own.cluster.clone();
-                target.user = own.user.clone();
+            Some(own) if is_empty(&entries) => {
+                target.cluster = with_cluster_flags(own.cluster.clone(), flags);
+                target.user = with_user_flags(own.user.clone(), flags);
+                // As in client-go, a token of the flags replaces the account's file.
+                if !target.user.token.is_empty() {
+                    target.user.token_file.clear();
+                }
             }
             _ => return Err(no_server(cluster_name, loaded, nothing)),
         }
@@ -94,6 +98,11 @@ pub(crate) fn resolve(
         _ => e,
     })?;
     Ok(target)
+}
+
+/// Whether a kubeconfig states neither a cluster nor a user.
+fn is_empty(entries: &Endpoint) -> bool {
+    entries.cluster == Cluster::default() && entries.user == User::default()
 }
 
 fn given(flag: Option<&String>) -> Option<&str> {

@@ -118,6 +118,15 @@ fn broken_files_stop_without_showing_values() {
 }
 
 #[test]
+fn the_last_of_repeated_keys_counts() {
+    let directory = Directory::new();
+    let text = format!("current-context: none\n{ONE}");
+    directory.write(".kube/config", &text);
+    let target = resolved(&ConnectionFlags::default(), &directory.env(&[])).unwrap();
+    assert_eq!(target.cluster.server, "https://one:6443");
+}
+
+#[test]
 fn names_that_do_not_exist() {
     let directory = Directory::new();
     let file = directory.write(".kube/config", ONE);
@@ -245,6 +254,16 @@ fn a_pods_account_is_for_empty_configurations_only() {
     assert_eq!(target.namespace, "own");
     let server = flags(|flags| flags.server = Some("https://x".to_owned()));
     assert_eq!(resolved(&server, &env).unwrap().user.token_file, "");
+    // Flags change the account's connection, as in client-go.
+    let token = flags(|flags| flags.token = Some(Secret::new("other")));
+    let target = resolved(&token, &env).unwrap();
+    assert_eq!(target.cluster.server, "https://[fd00::1]:443");
+    assert_eq!(target.user.token_file, "");
+    let authority = directory.write("other.crt", "");
+    let own_authority = flags(|flags| flags.certificate_authority = Some(authority.clone()));
+    let target = resolved(&own_authority, &env).unwrap();
+    assert_eq!(target.cluster.certificate_authority, authority);
+    assert_eq!(target.user.token_file, directory.path("account/token"));
 
     let bare = directory.env(&[]);
     let got = resolved(&ConnectionFlags::default(), &bare).unwrap_err();

@@ -346,6 +346,12 @@ impl Page {
         sections.extend(metrics);
         sections.extend(words.path());
         sections.extend(words.rests_on(Severity::Warning, Vec::new(), Vec::new()));
+        // This page has no wide form.
+        for part in sections.iter_mut().flat_map(|section| &mut section.body) {
+            if let Part::Hinted(_, hint) = part {
+                *hint = " (explain -o wide shows more).";
+            }
+        }
         sections.extend(written(explanation, applied));
         sections.extend(coming(applied));
 

@@ -73,6 +73,8 @@ pub struct ScaleAt {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
+    /// The version of the scale, such as `autoscaling/v1`.
+    pub api_version: String,
     /// The state that a write requires.
     pub state: ScaleState,
 }
@@ -90,7 +92,7 @@ pub struct ScaleState {
 
 impl ScaleState {
     /// Returns the state of a scale that was read.
-    pub(super) fn of(scale: &ScaleObject) -> Self {
+    pub(super) fn of<S>(scale: &ScaleObject<S>) -> Self {
         Self {
             uid: scale.metadata.uid.clone(),
             resource_version: scale.metadata.resource_version.clone(),

@@ -31,13 +31,13 @@ pub(super) struct Document<'a, T> {
 /// owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ScaleObject {
+pub struct ScaleObject<S = ScaleStatus> {
     /// The target's metadata, without its kind.
     pub metadata: Metadata,
     /// The desired replicas.
     pub spec: ScaleSpec,
-    /// The current replicas.
-    pub status: ScaleStatus,
+    /// The current replicas and the selector, which have another form in old versions.
+    pub status: S,
 }
 
 /// `ScaleSpec`.

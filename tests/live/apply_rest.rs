@@ -1621,6 +1621,44 @@ fn a_kind_of_ones_own_is_scaled_too() {
     );
 }
 
+/// That of a DeploymentConfig has another version, in which the selector has another form.
+#[test]
+fn a_scale_is_written_in_the_version_that_was_read() {
+    let mut cluster = cluster();
+    let [api_version, kind] = ["apps.openshift.io/v1", "DeploymentConfig"];
+    cluster.custom_kind(api_version, kind, "deploymentconfigs");
+    cluster.put(json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "70"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": 2},
+    }));
+    hpa(&mut cluster, |hpa| {
+        hpa["spec"]["scaleTargetRef"] =
+            json!({"apiVersion": api_version, "kind": kind, "name": "web"});
+    });
+    let path = "/apis/apps.openshift.io/v1/namespaces/default/deploymentconfigs/web/scale";
+    let old = json!({
+        "kind": "Scale",
+        "apiVersion": "extensions/v1beta1",
+        "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "70"},
+        "spec": {"replicas": 2},
+        "status": {"replicas": 2, "selector": {"app": "web"}, "targetSelector": "app=web"},
+    });
+    let answer = Fault::Answer(Answer::json(200, old.to_string()));
+    cluster.fault(When::on(path).method("GET"), answer);
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let [write] = &writes(&server)[..] else {
+        panic!("not one write")
+    };
+    assert_eq!(&*write.path, path);
+    let sent: Value = serde_json::from_slice(&write.body).unwrap();
+    assert_eq!(sent["apiVersion"], "extensions/v1beta1");
+}
+
 /// Its status may say nothing about how many replicas are ready, or keep their number elsewhere.
 #[test]
 fn a_wait_for_a_kind_that_does_not_say_what_is_ready_times_out() {

@@ -18,6 +18,7 @@ mod pages;
 pub(super) mod read;
 pub(super) mod right;
 mod scale;
+mod served_scale;
 mod surroundings;
 pub mod watch;
 

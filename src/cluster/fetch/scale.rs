@@ -11,7 +11,6 @@ use crate::apimachinery::names::no_kind;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
 use crate::saved::assemble::{scale_in, scale_of};
-use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::right::MissingRight;
@@ -128,17 +127,18 @@ impl Fetch<'_> {
         let of_scale = format!("{path}/scale");
         match self.answer(&of_scale).await {
             Ok(response) => {
-                let scale: ScaleObject = self.object(&response, "Scale").await?;
+                let served = self.served_scale(&response).await?;
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),
                     name: name.to_owned(),
                     namespace: self.namespace.to_owned(),
-                    state: ScaleState::of(&scale),
+                    api_version: served.api_version.clone(),
+                    state: ScaleState::of(&served.object),
                 };
                 Ok(FetchedScale {
                     at: Some(at),
-                    ..Ok(scale.scale()).into()
+                    ..served.scale().into()
                 })
             }
             Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go())).into()),

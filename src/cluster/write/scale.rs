@@ -11,7 +11,6 @@ use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
-use crate::saved::wire::ScaleObject;
 use crate::snapshot::written::FIELD_MANAGER;
 
 /// The place where a scale is read and written.
@@ -45,15 +44,16 @@ impl Remote<'_> {
 
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
-        let scale: ScaleObject = self.fetch().json(&self.path(), "Scale").await?;
-        Ok(ScaleState::of(&scale))
+        let response = self.session.get(&self.path()).await?;
+        let served = self.fetch().served_scale(&response).await?;
+        Ok(ScaleState::of(&served.object))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
         let path = self.path() + &query(self.dry_run);
         let scale = json!({
             "kind": "Scale",
-            "apiVersion": "autoscaling/v1",
+            "apiVersion": self.at.api_version,
             "metadata": {
                 "name": self.at.name,
                 "namespace": self.at.namespace,
@@ -67,23 +67,20 @@ impl Scales for Remote<'_> {
             .session
             .write(Method::Put, &path, body.as_bytes())
             .await?;
-        let scale: ScaleObject = self
-            .fetch()
-            .object(&response, "Scale")
-            .await
-            .map_err(|e| e.of_path(self.path()))?;
+        let read = self.fetch().served_scale(&response).await;
+        let served = read.map_err(|e| e.of_path(self.path()))?;
         let Metadata {
             name,
             namespace,
             uid,
             ..
-        } = &scale.metadata;
+        } = &served.object.metadata;
         let is_own = (&**name, namespace.as_deref(), uid)
             == (&*self.at.name, Some(&*self.at.namespace), &from.uid);
         if !is_own {
             return Err(self.unproven("the answer is the scale of another object"));
         }
-        Ok(ScaleState::of(&scale))
+        Ok(ScaleState::of(&served.object))
     }
 
     fn unproven(&self, cause: &str) -> Failure {

@@ -12,7 +12,6 @@ use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Session};
-use crate::saved::wire::ScaleObject;
 
 /// The first pause between two looks; each is twice as long as the previous one, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
@@ -138,7 +137,8 @@ async fn look(
         (asked_for, there) => {
             let path = format!("{}/scale", at.path);
             let fetch = Fetch::new(session, &at.namespace);
-            let scale: ScaleObject = fetch.json(&path, "Scale").await?;
+            let response = session.get(&path).await?;
+            let scale = fetch.served_scale(&response).await?.object;
             (
                 asked_for.unwrap_or(scale.spec.replicas),
                 there.unwrap_or(scale.status.replicas),

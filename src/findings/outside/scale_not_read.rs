@@ -12,7 +12,7 @@ use crate::snapshot::ScaleError;
 /// Grant the controller the right to read it, or look at what serves the kind of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleNotRead {
-    /// The API server's message.
+    /// The message of the API server, or of the controller's client.
     pub error: String,
     /// Whether only the last pass says so, and the scale was read with other rights.
     pub is_last: bool,
@@ -65,7 +65,7 @@ impl Kind for ScaleNotRead {
         if self.is_last {
             return about.last_says(ABLE);
         }
-        vec![format!("The API server says: {}.", self.error)]
+        vec![format!("The error is: {}.", self.error)]
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
@@ -74,7 +74,7 @@ impl Kind for ScaleNotRead {
         }
         let scale = about.kubectl_quoted("get", &about.target(), "--subresource=scale");
         Remedy::LookAtScale
-            .says("Find out why the API server does not return the scale.")
+            .says("Find out why the scale cannot be read.")
             .with(scale)
     }
 
@@ -128,14 +128,14 @@ mod tests {
         insta::assert_snapshot!(table(Code::ScaleNotRead, states), @r#"
         a right: error, explains
             hpa cannot get deployments/scale, so nothing can be computed
-            - The API server says: deployments.apps "web" is forbidden: User "hpa" cannot get resource "deployments/scale" in API group "apps" in the namespace "default".
+            - The error is: deployments.apps "web" is forbidden: User "hpa" cannot get resource "deployments/scale" in API group "apps" in the namespace "default".
             > Grant the controller the right with a role and a binding.
             $ kubectl auth can-i get deployment/web -n default --subresource=scale --as=hpa
             @ hpa/web deployment/web
         a failure: error, explains
             the scale of Deployment/web cannot be read, so nothing can be computed: etcdserver: request timed out
-            - The API server says: etcdserver: request timed out.
-            > Find out why the API server does not return the scale.
+            - The error is: etcdserver: request timed out.
+            > Find out why the scale cannot be read.
             $ kubectl get deployment/web -n default --subresource=scale
             @ hpa/web deployment/web
         a missing target: none

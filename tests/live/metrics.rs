@@ -686,6 +686,40 @@ fn custom_metrics_without_an_adapter() {
     }
 }
 
+/// The controller has its own discovery: without ours, it is open what it reads.
+#[test]
+fn a_failing_discovery_leaves_open_what_the_controller_reads() {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
+        "reason": "InternalError", "message": "webhook authorizer failed", "code": 500});
+    let of_a_custom_kind = json!({"type": "Object", "object": {
+        "metric": {"name": "hits"},
+        "describedObject": {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"},
+        "target": {"type": "Value", "value": "10"}}});
+    let proxy = "HTTP 404 from 127.0.0.1:";
+    for metric in [pods_metric(), of_a_custom_kind] {
+        for (answer, message) in [
+            (
+                Answer::json(500, status.to_string()),
+                "webhook authorizer failed",
+            ),
+            (
+                Answer::text(404, "default backend - 404").with("Via", "1.1 gateway"),
+                proxy,
+            ),
+        ] {
+            let ran = explain_on(|cluster| {
+                with_metrics(cluster, &json!([metric.clone()]));
+                cluster.fault(When::on("/apis").except("/apis/"), Fault::Answer(answer));
+            });
+            let unread = &ran.unanswered()["outcome"]["unread"][0];
+            assert_eq!(unread["cause"], "unanswered", "{message}");
+            let said = unread["message"].as_str().expect("a message");
+            let start = format!("the API server's discovery failed: {message}");
+            assert!(said.starts_with(&start), "{said}");
+        }
+    }
+}
+
 /// Rows 36 to 38 where the controller uses a cache of its own.
 #[test]
 fn pods_that_fail_to_come_leave_no_answer() {

@@ -35,18 +35,26 @@ pub(super) struct NoAnswer {
 }
 
 impl NoAnswer {
-    /// Returns the outcome of a failure with this message.
-    fn of(message: String, failure: &Failure) -> Self {
-        let answer = if failure.lacks_right() {
-            MetricAnswer::Unread(UnreadCause::Refused { message })
-        } else if failure.is_own() {
-            let message = lost(failure);
-            MetricAnswer::Unread(UnreadCause::Unanswered { message })
+    /// Returns the outcome of a failure that leaves open what the controller reads.
+    fn unread(failure: &Failure, message: String) -> Self {
+        let cause = if failure.lacks_right() {
+            UnreadCause::Refused { message }
         } else {
-            MetricAnswer::Failed(message)
+            UnreadCause::Unanswered { message }
         };
-        let advice = advice(failure).map(Box::new);
-        Self { answer, advice }
+        Self {
+            answer: MetricAnswer::Unread(cause),
+            advice: advice(failure).map(Box::new),
+        }
+    }
+
+    /// Returns the outcome without discovery, which the controller requests at other times.
+    fn undiscovered(failure: &Failure) -> Self {
+        let cause = lost(failure);
+        Self::unread(
+            failure,
+            format!("the API server's discovery failed: {cause}"),
+        )
     }
 }
 
@@ -67,7 +75,13 @@ fn lost(failure: &Failure) -> String {
 
 impl From<&Failure> for NoAnswer {
     fn from(failure: &Failure) -> Self {
-        Self::of(failure.client_go(), failure)
+        if failure.lacks_right() || failure.is_own() {
+            return Self::unread(failure, lost(failure));
+        }
+        Self {
+            answer: MetricAnswer::Failed(failure.client_go()),
+            advice: advice(failure).map(Box::new),
+        }
     }
 }
 
@@ -215,7 +229,7 @@ fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
 /// versions that it knows (`NewAvailableAPIsGetter`).
 pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<&str, NoAnswer> {
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
-    let discovery = discovery.as_ref().map_err(NoAnswer::from)?;
+    let discovery = discovery.as_ref().map_err(NoAnswer::undiscovered)?;
     let Some(mut versions) = discovery.versions(CUSTOM) else {
         return Err(format!("no custom metrics API ({CUSTOM}) registered").into());
     };
@@ -225,20 +239,16 @@ pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<&
     }
 }
 
-fn unmapped(group: &str, kind: &str, cause: &str) -> String {
-    let dot = if group.is_empty() { "" } else { "." };
-    format!("unable to map kind {kind}{dot}{group} to resource: {cause}")
-}
-
 /// Returns the resource of a kind that only discovery knows.
 fn mapped(
     group: &str,
     kind: &str,
     discovery: &Result<Discovery, Failure>,
 ) -> Result<Resource, NoAnswer> {
-    let failed = |cause: &str| unmapped(group, kind, cause);
     let found = discovery.as_ref().and_then(|it| it.resource(group, kind));
-    found
-        .map_err(|e| NoAnswer::of(failed(&e.client_go()), e))?
-        .ok_or_else(|| failed(&no_kind(group, kind)).into())
+    found.map_err(NoAnswer::undiscovered)?.ok_or_else(|| {
+        let dot = if group.is_empty() { "" } else { "." };
+        let cause = no_kind(group, kind);
+        format!("unable to map kind {kind}{dot}{group} to resource: {cause}").into()
+    })
 }

@@ -512,6 +512,16 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
             blocked,
             Some(of_another),
         ),
+        (
+            Fault::Answer(Answer::text(404, "default backend - 404").with("Via", "1.1 gateway")),
+            "default backend - 404",
+            Some(of_another),
+        ),
+        (
+            Fault::Answer(Answer::text(503, "upstream connect error").with("Via", "1.1 gateway")),
+            "upstream connect error",
+            Some(of_another),
+        ),
         (Fault::InvalidJson, "column", None),
         (Fault::TruncatedJson, "column", None),
         (

@@ -23,8 +23,6 @@ pub struct ApiStatus {
     pub body: String,
     /// Whether that body is a web page, such as a load balancer's.
     pub html: bool,
-    /// Whether that body is text, which client-go's message may quote.
-    pub is_text: bool,
     /// Whether the answer has the header `Audit-Id`, which an API server adds to each of its own.
     pub has_audit_id: bool,
 }
@@ -49,13 +47,11 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Whether a proxy before the API server, or another host, may have answered in its place. An API server refuses with
-    /// a Status, and passes on the codes of a metrics API, also as text; 503 as text is its own if it cannot reach one.
+    /// Whether a proxy before the API server, or another host, may have answered in its place. An API server answers with
+    /// a Status, or with text and its header, also if it passes on the text of a metrics API or cannot reach one.
     pub(crate) fn may_be_of_another(&self) -> bool {
         let has_no_sign = !self.from_server && !self.has_audit_id;
-        self.html
-            || matches!(self.code, 300..=399 | 407)
-            || matches!(self.code, 403 | 502 | 504) && has_no_sign
+        self.html || has_no_sign || matches!(self.code, 300..=399 | 407)
     }
 
     /// Returns the start of the body in one line.
@@ -102,7 +98,6 @@ impl ApiStatus {
             from_server: false,
             body: cut(text.to_owned()),
             html: media == "text/html" || text.starts_with('<'),
-            is_text,
             has_audit_id: false,
         }
     }

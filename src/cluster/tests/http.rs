@@ -276,8 +276,10 @@ fn an_answer_of_a_proxy_is_not_the_api_servers() {
             status,
             false,
         ),
-        ("500 Internal Server Error", plain, text, false),
-        ("404 Not Found", plain, text, false),
+        ("500 Internal Server Error", plain, text, true),
+        ("500 Internal Server Error", &audited, text, false),
+        ("404 Not Found", plain, text, true),
+        ("404 Not Found", &audited, text, false),
     ] {
         let (result, ..) = ask(&[answer(code, headers, body)], "/a");
         let failure = result.expect_err("it failed");

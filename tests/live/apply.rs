@@ -309,7 +309,7 @@ fn what_moves_at_the_write_keeps_it_out() {
         replicas: 2,
         told: "; nothing written\n",
     };
-    let unknown = Fault::Answer(Answer::text(404, "404 page not found"));
+    let unknown = Fault::Answer(Answer::text(404, "404 page not found").with("Via", "1.1 gateway"));
     check("a proxy's 404", vec![(get(2), unknown)], &[], &want);
     let mut cluster = cluster();
     cluster.fault(

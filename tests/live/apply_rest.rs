@@ -1264,7 +1264,9 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             vec![
                 (
                     target().nth(6),
-                    Fault::Answer(Answer::text(404, "404 page not found")),
+                    Fault::Answer(
+                        Answer::text(404, "404 page not found").with("Via", "1.1 gateway"),
+                    ),
                 ),
                 (target().nth(7), Fault::Before(ready)),
             ],

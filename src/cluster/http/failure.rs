@@ -170,9 +170,10 @@ impl Failure {
         }
     }
 
-    /// Whether the object does not exist (404).
+    /// Whether the API server says that the object does not exist (404); a proxy may not know the path.
     pub fn is_not_found(&self) -> bool {
-        self.status() == Some(404)
+        self.api()
+            .is_some_and(|status| status.code == 404 && !status.may_be_of_another())
     }
 
     /// Whether access is forbidden (403).

@@ -170,13 +170,6 @@ pub(crate) fn is_denial(status: &ApiStatus) -> bool {
     status.from_server && (denied || failed)
 }
 
-/// Whether the API server itself says that an object does not exist; a proxy may not know the path.
-pub(crate) fn is_gone(failure: &Failure) -> bool {
-    failure
-        .api()
-        .is_some_and(|status| status.code == 404 && status.from_server)
-}
-
 /// Looks once for a write whose request was refused: something on the way may have sent it twice, and the
 /// first request may have been executed. The refusal stands unless the look shows the write, or a change
 /// that may be the write.
@@ -285,7 +278,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
             Ok(ReadBack::Hidden) if is_conflict => write.open(),
-            look if is_conflict && look.as_ref().err().is_none_or(is_gone) => {
+            look if is_conflict && look.as_ref().err().is_none_or(Failure::is_not_found) => {
                 return Fate::Overtaken {
                     what: lost.to_owned(),
                     is_gone: look.is_err(),
@@ -300,7 +293,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
                 return Fate::Superseded(format!("{lost}; {what}"));
             }
-            Err(e) if is_gone(&e) => return Fate::Superseded(format!("{lost}; now {e}")),
+            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
             Ok(ReadBack::Still | ReadBack::Hidden)
                 if matches!(doubt, Doubt::Lost { again: true }) =>
             {

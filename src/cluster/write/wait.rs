@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::settle::is_gone;
 use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
@@ -127,7 +126,7 @@ async fn look(
     let target = match target(session, at).await {
         Ok(target) if target.metadata.uid == at.state.uid => target,
         Ok(_) => return Ok(Some(WaitEnd::Gone)),
-        Err(e) if is_gone(&e) => return Ok(Some(WaitEnd::Gone)),
+        Err(e) if e.is_not_found() => return Ok(Some(WaitEnd::Gone)),
         Err(e) => return Err(e),
     };
     let [there, ready] = target.counts();

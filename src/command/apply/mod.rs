@@ -26,7 +26,7 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
-use crate::cluster::write::settle::{After, Fate, Told, after, is_gone};
+use crate::cluster::write::settle::{After, Fate, Told, after};
 use crate::cluster::write::wait::{WaitEnd, Waited, wait};
 use crate::cluster::{Failure, Session};
 use crate::error::Error;
@@ -428,7 +428,7 @@ impl Attempts<'_> {
 
 /// Returns the outcome if a read right before the write fails.
 fn unseen(failure: Failure) -> ApplyOutcome {
-    if is_gone(&failure) {
+    if failure.is_not_found() {
         ApplyOutcome::Moved {
             what: failure.to_string(),
             is_gone: true,

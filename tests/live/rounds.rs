@@ -448,6 +448,16 @@ fn pods_come_in_pages() {
     assert_eq!(page_queries(&server), pages);
     assert_eq!(again["outcome"], whole["outcome"]);
 
+    // A proxy that still returns a page of it would hide the rest.
+    let mut cluster = recorded();
+    crowd(&mut cluster);
+    cluster.fault(When::on(PODS).nth(2), Fault::Expired);
+    let page = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"abc"},"items":[]}"#;
+    let page = Answer::json(200, page.to_owned());
+    cluster.fault(When::on(PODS).nth(3), Fault::Answer(page));
+    let error = "the list has more pages (continue), although all of it was requested";
+    explain(&Server::start(cluster), &[]).fails(1, &[error]);
+
     // If that also fails, there is no answer.
     let mut cluster = recorded();
     crowd(&mut cluster);

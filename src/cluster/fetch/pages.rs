@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::de::{IoRead, SliceRead};
+use serde_json::de::IoRead;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
 use super::Fetch;
 use super::discovery::collection;
-use super::read::{LimitedSum, List, NextPages, SharingList, next_page};
+use super::read::{LimitedSum, List, NextPages, SharingList, check_whole, next_page};
 use crate::apimachinery::json::{self, Elements};
 use crate::apimachinery::names::{query, segment};
 use crate::cluster::http::body::Packed;
@@ -172,7 +172,7 @@ impl Fetch<'_> {
         let response = self.session.get(path).await?;
         let kind = kind.to_owned();
         let items = self.session.object(&response, move |body| {
-            next_page(&kind, SliceRead::new(body))?;
+            check_whole(&kind, body)?;
             (reader.read)(body, &Elements::of_answer())
         });
         Ok((items.await?, response.date))

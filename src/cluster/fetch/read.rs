@@ -44,9 +44,16 @@ pub(super) fn read_within<T: DeserializeOwned>(
     elements: &Elements,
 ) -> Result<T, String> {
     if !kind.is_empty() {
-        next_page(kind, SliceRead::new(body))?;
+        check_whole(kind, body)?;
     }
     json::read_within(body, elements)
+}
+
+/// Checks that an answer is of a kind, and not the first page of a list, all of which was requested.
+pub(super) fn check_whole(kind: &str, body: &[u8]) -> Result<(), String> {
+    next_page(kind, SliceRead::new(body))?.map_or(Ok(()), |_| {
+        Err("the list has more pages (continue), although all of it was requested".to_owned())
+    })
 }
 
 /// A sum with a limit, to which several threads add.
@@ -184,7 +191,7 @@ impl<'de> Visitor<'de> for &mut Head {
 
 #[cfg(test)]
 mod tests {
-    use super::{SliceRead, Together, next_page, read_within};
+    use super::{SliceRead, Together, check_whole, next_page, read_within};
 
     #[test]
     fn answers_of_metrics_have_a_limit_together() {
@@ -254,6 +261,8 @@ mod tests {
             match (&got, want) {
                 (Ok(next), Ok(want)) => {
                     assert_eq!(next.as_ref().map(|next| &*next.token), want, "{body}");
+                    let whole = check_whole("PodList", body.as_bytes());
+                    assert_eq!(whole.is_ok(), want.is_none(), "{body}");
                 }
                 (Err(e), Err(want)) => assert!(e.contains(want), "{body}: {e}"),
                 _ => panic!("{body}: {:?}", got.err()),

@@ -169,6 +169,20 @@ fn an_hpa_under_deletion_says_so() {
     assert!(page.stdout.contains(note), "{}", page.stdout);
 }
 
+/// A cache that mixes up its entries may return it.
+#[test]
+fn an_hpa_that_was_not_requested_is_no_answer() {
+    for [namespace, name] in [["elsewhere", NAME], ["default", "other"]] {
+        let other = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
+            "metadata": {"name": name, "namespace": namespace, "uid": "u"},
+            "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "maxReplicas": 3}});
+        let error = format!("the object is \"{namespace}/{name}\", not \"default/{NAME}\"\n");
+        let answer = Answer::json(200, other.to_string());
+        at(HPA, Fault::Answer(answer)).fails(1, &["invalid response for GET ", &error]);
+    }
+}
+
 /// Rows 21 and 23.
 #[test]
 fn an_hpa_that_is_not_there() {

@@ -46,6 +46,7 @@ use crate::apimachinery::{json, names};
 use crate::apiserver::admit::{self, AdmissionError};
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
+use crate::apiserver::metadata::ObjectMeta;
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::numbers::duration;
@@ -420,8 +421,8 @@ impl Fetch<'_> {
     async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self.session.get(&path).await?;
-        let namespace = self.namespace.to_owned();
-        let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
+        let asked = [self.namespace, name].map(str::to_owned);
+        let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
         let mut object = self.session.object(&response, admit).await?;
         let notes = std::mem::take(&mut object.notes);
         Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
@@ -437,9 +438,23 @@ fn hpas_path(namespace: Option<&str>) -> String {
     )
 }
 
-/// Reads an HPA in the answer of a server.
-pub(in super::super) fn admitted(text: &str, namespace: &str) -> Result<HpaObject, String> {
-    accepted(admit::admit(text, namespace, rules()))
+/// Reads the HPA of a namespace and name in the answer of a server.
+pub(in super::super) fn admitted(text: &str, asked: &[String; 2]) -> Result<HpaObject, String> {
+    let [namespace, name] = asked;
+    let object = accepted(admit::admit(text, namespace, rules()))?;
+    let ObjectMeta {
+        namespace: other,
+        name: found,
+        ..
+    } = &object.metadata;
+    if [other, found] == [namespace, name] {
+        Ok(object)
+    } else {
+        let other = format!("{other}/{found}");
+        Err(format!(
+            "the object is {other:?}, not \"{namespace}/{name}\""
+        ))
+    }
 }
 
 /// Returns the rules for an object that a server has accepted: it is not validated again under any rules.

@@ -35,9 +35,9 @@ pub struct Read {
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path).await?;
-    let namespace = hpa.namespace.clone();
+    let asked = [hpa.namespace.clone(), hpa.name.clone()];
     let read = session.object(&response, move |body| {
-        let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
+        let hpa = admitted(&json::text(body)?, &asked)?.into_hpa();
         Ok(Read {
             hpa,
             object: json::read(body)?,
@@ -102,14 +102,14 @@ impl Write for StatusWrite<'_> {
         let response = session
             .write(Method::Put, &path, object.to_string().as_bytes())
             .await?;
-        let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
-        let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
+        let before = &read.hpa;
+        let asked = [before.namespace.clone(), before.name.clone()];
+        let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
         let after = session.object(&response, admit).await?.into_hpa();
-        let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());
         // An unchanged status is not stored, and neither is anything in a dry run.
         let stays = self.dry_run || json!(before.status) == json!(self.status);
         let cause = match () {
-            () if of(&after) != of(before) => "the answer is another HPA",
+            () if after.uid != before.uid => "the answer is another HPA",
             () if !stays && after.resource_version == before.resource_version => {
                 "the answer has the resourceVersion from before"
             }

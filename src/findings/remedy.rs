@@ -97,7 +97,7 @@ remedies! {
     UseValue changes Hpa,
     /// No server answers for a metrics API.
     InstallApi,
-    /// A metrics API does not answer.
+    /// An API does not answer.
     LookAtApi,
     /// A server other than KEDA's serves the external metrics.
     PointApiService,

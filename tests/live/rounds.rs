@@ -249,7 +249,7 @@ fn what_may_be_meant_is_named_where_the_target_is_gone() {
 #[test]
 fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
     let group = "argoproj.io/v1alpha1";
-    let to = |kind: &str| {
+    let to = |kind: &str, change: fn(&mut Cluster)| {
         let mut cluster = recorded();
         cluster.custom_kind(group, "Rollout", "rollouts");
         cluster.unscalable_kind(group, "Experiment", "experiments");
@@ -262,6 +262,7 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
             hpa["spec"]["scaleTargetRef"] =
                 json!({"apiVersion": group, "kind": kind, "name": "web"});
         });
+        change(&mut cluster);
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
         finding(&answer, "target-not-found")
     };
@@ -282,12 +283,22 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
             "Correct scaleTargetRef, or install what provides the kind.",
         ),
     ] {
-        let found = to(kind);
+        let found = to(kind, |_| {});
         assert_eq!(
             (&found["summary"], &found["advice"]),
             (&json!(summary), &json!(advice))
         );
     }
+    let found = to("Rollout", |cluster| {
+        cluster.make_stale("argoproj.io");
+    });
+    let summary = "the API of the group \"argoproj.io\" does not answer, so the kind Rollout is unknown, and nothing can \
+                   be computed";
+    let advice = "Look at the APIService v1alpha1.argoproj.io and its server.";
+    assert_eq!(
+        (&found["summary"], &found["advice"]),
+        (&json!(summary), &json!(advice))
+    );
 }
 
 /// KEDA's ScaledObject is read if it owns the HPA.

@@ -283,9 +283,12 @@ impl Fetch<'_> {
             .ok()
             .filter(|_| uses(&hpa, CUSTOM));
         let discovered = discovery.as_ref().ok();
+        let group = target.group();
+        let stale = discovered.and_then(|it| it.stale(group));
         let surroundings = Surroundings {
             custom_version: version.map(str::to_owned),
-            serves_scale: discovered.and_then(|it| it.serves_scale(target.group(), &target.kind)),
+            serves_scale: discovered.and_then(|it| it.serves_scale(group, &target.kind)),
+            stale_target: stale.map(|version| format!("{version}.{group}")),
             ..Surroundings::default()
         };
         let mut observed = Observed {

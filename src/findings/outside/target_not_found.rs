@@ -37,7 +37,8 @@ impl Kind for TargetNotFound {
             && !workloads.iter().any(|it| it.is_kind_of(target));
         let (missing, error) = match &case.snapshot().scale {
             Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
-                (Missing::Kind, error)
+                let stale = case.surroundings().stale_target.clone();
+                (stale.map_or(Missing::Kind, Missing::Stale), error)
             }
             Err(ScaleError::Get(error)) if error.ends_with("not found") => (not_found(case), error),
             Err(ScaleError::Get(error))
@@ -59,6 +60,7 @@ impl Kind for TargetNotFound {
         let meant = match missing {
             Missing::Object | Missing::ObjectOrScale => same_name.or(near),
             Missing::Kind | Missing::Scale => same_name,
+            Missing::Stale(_) => None,
         };
         let elsewhere = case.surroundings().target_elsewhere.clone();
         let facts = TargetNotFound {
@@ -73,7 +75,12 @@ impl Kind for TargetNotFound {
 
     fn summary(&self, about: &About<'_>) -> String {
         let target = &about.hpa().spec.scale_target_ref;
-        match self.missing {
+        match &self.missing {
+            Missing::Stale(_) => format!(
+                "the API of the group {:?} does not answer, so the kind {} is unknown, and nothing can be computed",
+                target.group(),
+                target.kind
+            ),
             Missing::Kind => format!(
                 "the API server has no kind {} in the group {:?}, so nothing can be computed",
                 target.kind,
@@ -96,12 +103,12 @@ impl Kind for TargetNotFound {
     }
 
     fn evidence(&self, _: &About<'_>) -> Vec<String> {
-        let says = if self.is_assumed {
-            "is assumed to say"
-        } else {
-            "says"
+        let says = match self.missing {
+            Missing::Kind | Missing::Stale(_) => "The controller's client says",
+            _ if self.is_assumed => "The API server is assumed to say",
+            _ => "The API server says",
         };
-        let mut evidence = vec![format!("The API server {says}: {}.", self.error)];
+        let mut evidence = vec![format!("{says}: {}.", self.error)];
         match (&self.elsewhere, &self.meant) {
             (Some(elsewhere), _) => evidence.push(format!("{elsewhere}.")),
             (None, Some(meant)) => {
@@ -119,7 +126,10 @@ impl Kind for TargetNotFound {
             (None, Some(meant)) => point_at(about, meant),
             (None, None) => self.correct(about),
         };
-        advice.with(match self.missing {
+        advice.with(match &self.missing {
+            Missing::Stale(service) => {
+                format!("kubectl get apiservice {}", shell_word(service)).into()
+            }
             Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
             Missing::Object | Missing::ObjectOrScale => {
                 let resource = shell_word(&resource_of(target.group(), &target.kind));
@@ -140,19 +150,25 @@ impl TargetNotFound {
     /// Returns the advice to correct the reference, or to create the object that it names.
     fn correct(&self, about: &About<'_>) -> Advice {
         let reference = about.field("scaleTargetRef");
-        Remedy::CorrectReference.says(match self.missing {
-            Missing::Scale => {
-                format!("Point {reference} at an object that has the subresource scale.")
+        let correct = |text: String| Remedy::CorrectReference.says(text);
+        match &self.missing {
+            Missing::Stale(service) => {
+                Remedy::LookAtApi.says(format!("Look at the APIService {service} and its server."))
             }
-            Missing::Kind => format!("Correct {reference}, or install what provides the kind."),
-            Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
-                format!("Add the target to the input, or correct {reference}.")
-            }
-            Missing::ObjectOrScale => format!(
+            Missing::Scale => correct(format!(
+                "Point {reference} at an object that has the subresource scale."
+            )),
+            Missing::Kind => correct(format!(
+                "Correct {reference}, or install what provides the kind."
+            )),
+            Missing::Object | Missing::ObjectOrScale if self.is_assumed => correct(format!(
+                "Add the target to the input, or correct {reference}."
+            )),
+            Missing::ObjectOrScale => correct(format!(
                 "Correct {reference}, create the target, or add the subresource scale to its kind."
-            ),
-            Missing::Object => format!("Correct {reference}, or create the target."),
-        })
+            )),
+            Missing::Object => correct(format!("Correct {reference}, or create the target.")),
+        }
     }
 }
 
@@ -192,8 +208,10 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
 }
 
 /// The part of a target that is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
+    /// The kinds of the group are unknown, because this APIService does not answer.
+    Stale(String),
     /// No kind of that name is served in that group.
     Kind,
     /// No such object exists.
@@ -295,7 +313,10 @@ mod tests {
                 let is_listed = items.iter().any(|it| it["kind"] == *target)
                     && facts.missing == Missing::Object;
                 assert_eq!(facts.is_assumed, !is_listed, "{facts:?}");
-                (facts.missing, facts.meant.as_ref().map(ToString::to_string))
+                (
+                    facts.missing.clone(),
+                    facts.meant.as_ref().map(ToString::to_string),
+                )
             });
             let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
             assert_eq!(got, want, "{hpa}");

@@ -66,6 +66,8 @@ pub struct Surroundings {
     pub target_elsewhere: Option<TargetElsewhere>,
     /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
     pub serves_scale: Option<bool>,
+    /// The APIService of the target's group, if discovery got no answer from behind it.
+    pub stale_target: Option<String>,
     /// The replicas in the target's manifest, which is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
     /// Other HPAs for the target, if the input lacks it.

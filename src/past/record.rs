@@ -34,7 +34,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
         return;
     }
     let mut replayer = Replayer::new(&input.snapshot);
-    let path = replayer.best(moments.course(), &passes_around(moments, base, past));
+    let path = replayer.best(moments, &passes_around(moments, base, past));
     let left = path
         .as_ref()
         .map(|path| path.left)
@@ -160,6 +160,7 @@ impl ViewedAsks<'_> {
 
     fn outcome(&mut self, view: View, memory: &Memory, replayer: &mut Replayer) -> Option<i32> {
         let ViewedAsk { current, desired } = self.over(view)?;
+        replayer.take_limits(self.moments, self.base.now, view);
         let Some(desired) = desired else {
             return Some(replayer.unasked(current));
         };

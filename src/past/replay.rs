@@ -4,7 +4,8 @@
 
 use jiff::Timestamp;
 
-use super::course::RecordedCourse;
+use super::moment::Moments;
+use super::view::View;
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::rules::Rules;
@@ -49,6 +50,11 @@ impl Replayer {
         Self { bare, rules }
     }
 
+    /// Takes the limits that the spec had at a pass.
+    pub(super) fn take_limits(&mut self, moments: &Moments<'_>, time: Timestamp, view: View) {
+        moments.restore(&mut self.bare.hpa.spec, time, view);
+    }
+
     /// Returns the replicas after a pass that asks for `desired`.
     pub(super) fn replicas(
         &mut self,
@@ -71,9 +77,10 @@ impl Replayer {
     /// `passes` are in order.
     pub(super) fn best(
         &mut self,
-        course: &RecordedCourse,
+        moments: &Moments<'_>,
         passes: &[PastPass],
     ) -> Option<ReplayedCourse> {
+        let course = moments.course();
         let first = course.found_by(course.place(passes.first()?.time));
         let mut counts = vec![first.at_least, first.at_most];
         counts.dedup();
@@ -90,6 +97,7 @@ impl Replayer {
         for (at, pass) in passes.iter().enumerate() {
             let place = course.place(pass.time);
             let (found, left) = (course.found_by(place), course.found_by(place + 1));
+            self.take_limits(moments, pass.time, View::LIKELY);
             let mut next: Vec<ReplayedCourse> = Vec::new();
             for mut path in paths {
                 // Someone else may have changed the replicas.

@@ -639,9 +639,8 @@ fn a_target_holds_from_the_pass_after_its_change() {
     assert_eq!(target.average_utilization, Some(50));
 }
 
-/// The only rescale gives the pass a time in the middle of the second in which its pods were created.
-#[test]
-fn a_pass_does_not_find_the_pods_that_it_creates() {
+/// A history whose only rescale gives the pass a time in the middle of the second in which its pods were created.
+fn scaled_up() -> History {
     let mut history = history();
     history.replicas = samples(|second| if second > 0 { 4.0 } else { 2.0 });
     history.desired = history.replicas.clone();
@@ -656,11 +655,26 @@ fn a_pass_does_not_find_the_pods_that_it_creates() {
             ..PodHistory::default()
         });
     }
-    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    history
+}
+
+#[test]
+fn a_pass_does_not_find_the_pods_that_it_creates() {
+    let (_, json) = explained(&past(&[cpu()], &scaled_up()).unwrap());
     let message =
         "New size: 4; reason: cpu resource utilization (percentage of request) above target";
     assert_eq!(json["proposal"], 4);
     assert_eq!(json["outcome"]["events"][0]["message"], message);
+}
+
+/// The record shows that the pass had the limit of the later sample.
+#[test]
+fn a_limit_that_was_raised_between_two_samples_is_the_one_that_the_record_shows() {
+    let mut history = scaled_up();
+    history.max = samples(|second| if second > 0 { 100.0 } else { 2.0 });
+    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    assert_eq!(json["outcome"]["scaleTo"], 4);
+    assert_eq!(json["hpa"]["spec"]["maxReplicas"], 100);
 }
 
 /// A pass writes the status right after the scale.

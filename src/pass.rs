@@ -133,10 +133,8 @@ impl Pass {
             Knowledge::JustStarted if is_seed => RecommendationOrigin::Start,
             Knowledge::Stated if is_seed => RecommendationOrigin::NoneStated,
             Knowledge::Unknown | Knowledge::Inferred if is_seed => RecommendationOrigin::Assumed,
-            Knowledge::Inferred => RecommendationOrigin::Inferred,
-            Knowledge::Stated | Knowledge::JustStarted | Knowledge::Unknown => {
-                RecommendationOrigin::Known
-            }
+            Knowledge::Unknown | Knowledge::Inferred => RecommendationOrigin::Inferred,
+            Knowledge::Stated | Knowledge::JustStarted => RecommendationOrigin::Known,
         }
     }
 

@@ -7,7 +7,7 @@ use super::ground;
 use super::known::Known;
 use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
-use super::{Ends, Extreme, Remembered, holds};
+use super::{Ends, Extreme, Knowledge, Remembered, holds};
 use crate::calendar::Calendar;
 use crate::snapshot::basis::BasisView;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
@@ -57,6 +57,7 @@ pub(super) fn narrow(
         let is_told = |pass: &&PastPass| pass.recommended != Bounds::UNKNOWN;
         let mut told = passes.iter().filter(is_told);
         if let Some(first) = told.next() {
+            remembered.knowledge = Knowledge::Inferred;
             let last = told.next_back().unwrap_or(first).time;
             let by_passes = ground::by_passes(first.time, last);
             remembered.grounds.push(ground::recommendations(

@@ -698,7 +698,7 @@ fn replicas_that_the_hpa_desires_only_seconds_later_are_those_of_someone_else() 
     }
 }
 
-/// A record that contradicts the API is not used.
+/// A record that contradicts the API is not used. Verdict, footer, ASSUMED and JSON agree.
 #[test]
 fn a_history_names_the_sources_that_it_is_inferred_from() {
     let mut history = history();
@@ -737,12 +737,33 @@ fn a_history_names_the_sources_that_it_is_inferred_from() {
     let written = |seconds| Some(at() - SignedDuration::from_secs(seconds));
     let own = &mut input.snapshot.hpa.written;
     (own.spec, own.status) = (written(3600), written(15));
-    for (replicas, source) in [(2.0, "the API and the samples"), (3.0, "the API")] {
+    let of_status = "a history inferred from the status and events";
+    let of_all = "a history inferred from the status, events and samples";
+    let assumed = "the current replicas as the only recommendation";
+    let known = |source| format!("(inferred from the {source}) still holds");
+    let unknown = "the history is unknown, and the current 2 are assumed".to_owned();
+    // The status says nothing about the last pass if this program has written it.
+    for (is_silent, replicas, why, brief, knowledge) in [
+        (false, 2.0, known("API and the samples"), of_all, "inferred"),
+        (false, 3.0, known("API"), of_status, "inferred"),
+        (true, 2.0, known("API and the samples"), of_all, "inferred"),
+        (true, 3.0, unknown, assumed, "unknown"),
+    ] {
         history.replicas = samples(|_| replicas);
+        input.snapshot.hpa.written.by_us = is_silent;
         input.evidence.recorded = Some(record(&input, &history, at()).unwrap());
-        let (page, _) = explained(&Pass::run(input.clone()));
-        let held = format!("(inferred from {source}) still holds");
-        assert!(page.why[0].contains(&held), "{:?}", page.why);
+        let pass = Pass::run(input.clone());
+        let (wide, json) = explained(&pass);
+        let short = Page::new(&Explanation::new(&pass), false);
+        let case = format!("{is_silent}, {replicas}: {wide:#?}");
+        assert!(wide.why[0].contains(&why), "{case}");
+        let is_footer = |part: &Part| matches!(part, Part::Hinted(text, _) if text.contains(brief));
+        let mut parts = short.sections.iter().flat_map(|own| &own.body);
+        assert!(parts.any(is_footer), "{case}");
+        assert_eq!(json["memory"]["knowledge"], knowledge, "{case}");
+        let mut basis = json["basis"].as_array().unwrap().iter();
+        let is_running = basis.any(|own| own["item"] == "controller");
+        assert_eq!(is_running, knowledge == "inferred", "{case}");
     }
 }
 

@@ -95,9 +95,6 @@ pub fn infer(
     } else {
         Knowledge::Inferred
     };
-    if knowledge == Knowledge::Inferred {
-        grounds.push(running(&known));
-    }
     let mut remembered = Remembered {
         likely,
         knowledge,
@@ -107,6 +104,9 @@ pub fn infer(
     };
     if let Some(past) = &evidence.recorded {
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
+    }
+    if remembered.knowledge == Knowledge::Inferred {
+        remembered.grounds.push(running(&known));
     }
     remembered
 }

@@ -400,6 +400,10 @@ impl Words<'_> {
             Knowledge::Inferred if input.evidence.past.is_some() => {
                 return (Some("a history inferred from the passes before"), None);
             }
+            Knowledge::Inferred if self.uses_record() => {
+                let brief = "a history inferred from the status, events and samples";
+                return (Some(brief), None);
+            }
             Knowledge::Inferred => {
                 return (Some("a history inferred from the status and events"), None);
             }

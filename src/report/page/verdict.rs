@@ -15,9 +15,7 @@ use crate::pass::{Pass, RecommendationOrigin};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::ScaleError;
 use crate::snapshot::clock::{ClockDoubt, Why};
-use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
-use crate::snapshot::past::Past;
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
@@ -225,20 +223,21 @@ impl Words<'_> {
 
     /// Returns the sources from which the history is inferred.
     pub(super) fn inferred_from(&self) -> &'static str {
+        match &self.explanation.pass.input.evidence.past {
+            Some(_) => "samples",
+            None if self.uses_record() => "API and the samples",
+            None => "API",
+        }
+    }
+
+    /// Whether samples narrow the history; a record that contradicts the API is not used.
+    pub(super) fn uses_record(&self) -> bool {
         let Pass {
             input, remembered, ..
         } = self.explanation.pass;
-        let Evidence { past, recorded, .. } = &input.evidence;
-        // A record that contradicts the API is not used.
-        let is_used = |record: &Past| {
-            let mut grounds = remembered.grounds.iter();
-            grounds.any(|ground| ground.source == record.source)
-        };
-        match recorded {
-            _ if past.is_some() => "samples",
-            Some(record) if is_used(record) => "API and the samples",
-            _ => "API",
-        }
+        let mut grounds = remembered.grounds.iter();
+        let record = input.evidence.recorded.as_ref();
+        record.is_some_and(|record| grounds.any(|ground| ground.source == record.source))
     }
 
     /// Describes which metrics are unknown here, and why.

@@ -5,7 +5,7 @@
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::whatif::timeline::{Point, Record, Timeline, Totals};
+use crate::whatif::timeline::{Player, Point, Record, Timeline, Totals};
 
 /// The record compared with the replay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,7 +17,7 @@ pub struct Check {
     pub equal: usize,
     /// The number of passes that ended with at most one more or fewer.
     pub within_one: usize,
-    /// The number of passes that were left out: after a mark, or without a record.
+    /// The number of passes that were left out: after changes by others, or without a record.
     pub left_out: usize,
     /// The replica-hours of the replay over the passes that were compared, as a multiple of those
     /// recorded, if there were any.
@@ -37,13 +37,13 @@ pub struct RecordTotals {
 }
 
 impl Check {
-    /// Compares a replay with a record. Passes after a mark are left out for as long as one change may lead to
-    /// the next. `None` if no replicas were recorded.
+    /// Compares a replay with a record. Passes after a mark, or after replicas of 0 that the replay has from the
+    /// record, are left out for as long as one change may lead to the next. `None` if no replicas were recorded.
     pub(super) fn of(
         replay: &Timeline,
         record: &Record,
         passes: usize,
-        wait: SignedDuration,
+        player: &Player,
         totals: Totals,
     ) -> Option<Self> {
         if !record.has_replicas() {
@@ -61,7 +61,7 @@ impl Check {
             },
         };
         let (mut own, mut others) = (0i128, 0i128);
-        let mut before = None;
+        let (mut before, mut zero) = (None, None);
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
@@ -70,8 +70,13 @@ impl Check {
             let replicas = around.map(|[before, _]| before);
             check.recorded.add(before, replicas);
             before = replicas.or(before);
-            let mark = record.last_mark(at);
-            let is_marked = mark.is_some_and(|mark| at < mark.saturating_add(wait));
+            // A replay that sleeps has them from the record.
+            if replicas == Some(0) && player.sleeps() {
+                zero = Some(at);
+            }
+            let mark = record.last_mark(at).max(zero);
+            let is_marked =
+                mark.is_some_and(|mark| at < mark.saturating_add(player.longest_wait()));
             match around.filter(|_| !is_marked) {
                 None => check.left_out += 1,
                 Some(around) => {

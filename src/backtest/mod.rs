@@ -292,8 +292,7 @@ impl Plan {
         let record = trace.map(|trace| trace.record(timeline.start));
         let check = record.as_ref().and_then(|record| {
             let totals = Totals::new(&replay.player, &replay.input.snapshot);
-            let wait = replay.player.longest_wait();
-            Check::of(&timeline, record, passes, wait, totals)
+            Check::of(&timeline, record, passes, &replay.player, totals)
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());

@@ -1406,3 +1406,50 @@ fn a_target_that_is_woken_is_not_switched_off() {
     assert!(text(0).contains(off));
     assert!(text(3).contains("REPLAY: ") && !text(3).contains(off));
 }
+
+/// In a replay that goes to 0 because the record does, the check leaves out those passes and what follows them.
+#[test]
+fn replicas_that_the_replay_takes_from_the_record_are_no_agreement() {
+    let external = build::external("queue", &build::average("10"));
+    let value = json!({"metricName": "queue", "value": "20", "timestamp": START});
+    let trace = |asleep: i32| {
+        let count = |minute| {
+            if (20..40).contains(&minute) {
+                asleep
+            } else {
+                2
+            }
+        };
+        let rows = (0..=60).map(|minute| format!("{minute}m,20,{}\n", count(minute)));
+        format!("time,queue,replicas\n{}", rows.collect::<String>())
+    };
+    // A change may lead to another for 10m15s, of which the first pass is the last one at 0. Up to a sample earlier,
+    // the next replicas are right, too.
+    for (min, asleep, left_out, equal) in [
+        (1, 2, 0, 240),
+        (1, 3, 0, 160 + 4),
+        (1, 0, 80 + 40, 120),
+        (0, 0, 0, 160 + 4),
+    ] {
+        let base = json!({"minReplicas": min, "maxReplicas": 12, "metrics": [external]});
+        let items = vec![
+            build::hpa(&base),
+            build::scale(2),
+            build::state(&json!({"featureGates": {"HPAScaleToZero": true}})),
+            build::external_values([value.clone()]),
+        ];
+        let mut state = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+        state.write_all(build::list(items).as_bytes()).unwrap();
+        let answer = run(program()
+            .args(["predict", "web", "--trace=-", "-o", "json", "-f"])
+            .arg(state.path())
+            .write_stdin(trace(asleep)))
+        .answer();
+        let check = &answer["backtest"]["check"];
+        assert_eq!(
+            (&check["leftOut"], &check["equal"]),
+            (&json!(left_out), &json!(equal)),
+            "{min}, {asleep}: {check:#}"
+        );
+    }
+}

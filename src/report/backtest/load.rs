@@ -163,7 +163,7 @@ impl<'a> Compared<'a> {
             .count();
         let marked = left_out.saturating_sub(unknown);
         if marked > 0 {
-            parts.push(format!("left out {} after marks", time(marked)));
+            parts.push(format!("left out {} after changes by others", time(marked)));
         }
         if unknown > 0 {
             parts.push(format!("not recorded for {}", time(unknown)));

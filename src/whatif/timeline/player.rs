@@ -250,6 +250,11 @@ impl Player {
         is_played
     }
 
+    /// Whether someone else scales to 0 and back in the run.
+    pub fn sleeps(&self) -> bool {
+        !self.sleeps.is_empty()
+    }
+
     /// The longest time that a change takes to lead to the next one.
     pub fn longest_wait(&self) -> SignedDuration {
         self.wait

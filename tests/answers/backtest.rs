@@ -1319,13 +1319,13 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
         (
             format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary max=5,9"),
             0,
-            "examples/chart/rendered.yaml: no pod has run proxy",
+            "examples/chart/rendered.yaml: no pod runs proxy",
         ),
         // Also if the first one cannot be played.
         (
             format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary min=99,2"),
             0,
-            "examples/chart/rendered.yaml: no pod has run proxy",
+            "examples/chart/rendered.yaml: no pod runs proxy",
         ),
         (
             format!("{week} --request cpu=200m --for 20m --at 5m --vary max=5,9"),
@@ -1351,7 +1351,7 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
         (
             format!("{several} --hpa {rendered}/deployment.yaml --hpa {rendered}/sidecar.yaml"),
             0,
-            "  tests/charts/rendered/sidecar.yaml: no pod has run proxy yet",
+            "  tests/charts/rendered/sidecar.yaml: no pod runs proxy yet",
         ),
         (
             format!("{several} --hpa {rendered}/replicas.yaml --hpa {rendered}/rivals.yaml"),

@@ -143,7 +143,7 @@ fn charts_are_taken_as_they_are_rendered() {
              init container migrate: requests cpu 1 (was none)
              sidecar proxy: requests cpu 50m (was none)
              finding held-by-window
-             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count, if any; --cpu proxy=VALUE states it
+             note sidecar.yaml: no pod runs proxy yet: the usage is unknown and left out, so that only the requests count, if any; --cpu proxy=VALUE states it
              stays at 4",
         ),
         (
@@ -1290,7 +1290,7 @@ fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
         let flags = ["--hpa=sidecar.yaml", "--for=10m", "--trace=-"];
         let Ran { stdout, stderr, .. } = predict("web", &flags, trace);
         assert_eq!(
-            stdout.contains("has run proxy"),
+            stdout.contains("runs proxy yet"),
             is_asked,
             "{stdout}{stderr}"
         );
@@ -1510,7 +1510,7 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
             let flags = [&["--hpa=sidecar.yaml", "--for=20m"], trace, at].concat();
             let stdout = predict("web", &flags, "").stdout;
             assert_eq!(
-                stdout.contains("no pod has run proxy yet"),
+                stdout.contains("no pod runs proxy yet"),
                 is_unknown,
                 "{stdout}"
             );
@@ -1599,7 +1599,7 @@ fn findings_about_what_only_the_candidate_has() {
             0,
             "blocked-by-failed-metric: cpu in proxy fails, so the 4 replicas stay, although cpu proposes 2
              Follow the advice of container-metrics-missing.
-             container-metrics-missing: no pod has run proxy yet, so cpu in proxy blocks scaling down
+             container-metrics-missing: no pod runs proxy yet, so cpu in proxy blocks scaling down
              State the usage of the new container: --cpu proxy=VALUE.",
         ),
         // Nobody asked for it.
@@ -1620,6 +1620,69 @@ fn findings_about_what_only_the_candidate_has() {
         for command in ["kubectl patch", "kubectl logs"] {
             assert!(!shown.contains(command), "{shown}");
         }
+    }
+}
+
+/// A container that moves to another list is measured as long as it keeps running.
+#[test]
+fn a_container_that_moves_is_measured_where_it_keeps_running() {
+    let spec = |list: &str, restarts: bool| {
+        let always = restarts.then_some("Always");
+        let own = build::with(
+            build::requesting("side", "100m"),
+            &json!({"image": "a", "restartPolicy": always}),
+        );
+        let app = build::with(build::requesting("app", "100m"), &json!({"image": "a"}));
+        let mut spec = json!({"containers": [app], "initContainers": []});
+        spec[list].as_array_mut().expect("a list").push(own);
+        spec
+    };
+    let regular = ("containers", false, true);
+    let sidecar = ("initContainers", true, true);
+    let starting = ("initContainers", false, false);
+    // Of 100m or 200m, each pod uses 50m, and 90m in the container.
+    for (from, to, replicas, is_asked) in [
+        (regular, sidecar, 3, false),
+        (sidecar, regular, 3, false),
+        (regular, starting, 2, false),
+        (sidecar, starting, 2, false),
+        (starting, regular, 1, true),
+        (starting, sidecar, 1, true),
+    ] {
+        let (list, restarts, is_measured) = from;
+        let usage = json!([
+            {"name": "app", "usage": {"cpu": "50m"}},
+            {"name": "side", "usage": {"cpu": "90m"}},
+        ]);
+        let running = &usage.as_array().expect("a list")[..1 + usize::from(is_measured)];
+        let pods = ["web-0", "web-1"].into_iter().flat_map(|name| {
+            let pod = build::with(build::pod(name), &json!({"spec": spec(list, restarts)}));
+            let metrics = build::pod_metrics(name, "50m");
+            [pod, build::with(metrics, &json!({"containers": running}))]
+        });
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let hpa = build::hpa(&json!({"metrics": [cpu]}));
+        let objects = [hpa, build::scale(2), build::state(&json!({}))];
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = directory.path().join("state.json");
+        std::fs::write(&state, build::list(objects.into_iter().chain(pods))).expect("a file");
+        let (list, restarts, _) = to;
+        let template =
+            json!({"metadata": {"labels": {"app": "web"}}, "spec": spec(list, restarts)});
+        let answer = run(program()
+            .args(["predict", "web", "--hpa=-", "-o=json", "-f"])
+            .arg(&state)
+            .write_stdin(deployment(&template).to_string()))
+        .answer();
+        let notes = answer["notes"].to_string();
+        assert_eq!(
+            (
+                answer["proposal"].as_i64(),
+                notes.contains("no pod runs side yet")
+            ),
+            (Some(replicas), is_asked),
+            "{from:?} {to:?}: {notes}"
+        );
     }
 }
 

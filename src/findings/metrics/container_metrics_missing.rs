@@ -53,7 +53,7 @@ impl Kind for ContainerMetricsMissing {
         let (label, pods) = (about.label(self.metric), self.pods.len());
         if self.of_candidate(about).is_some() {
             let (container, effect) = (&self.container, about.effect(&label));
-            return format!("no pod has run {container} yet, {effect}");
+            return format!("no pod runs {container} yet, {effect}");
         }
         let effect = if self.fails {
             "which fails the metric for all pods"

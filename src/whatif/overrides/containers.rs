@@ -28,6 +28,11 @@ impl ContainerList {
         }
     }
 
+    /// Whether a container in this list keeps running, and so is measured.
+    fn keeps(self, container: &Container) -> bool {
+        self == Self::Containers || container.restart_always
+    }
+
     /// Returns the term for a container in this list.
     fn sort(self, container: &Container) -> &'static str {
         match self {
@@ -150,6 +155,30 @@ pub(super) fn changes(
 }
 
 impl ContainerChange {
+    /// Returns the container that runs only with the change.
+    pub(super) fn begins(&self) -> Option<&Container> {
+        match self {
+            Self::Add(list, own) => list.keeps(own).then_some(own),
+            Self::Move {
+                from: (from, was),
+                to: (to, own),
+            } => (!from.keeps(was) && to.keeps(own)).then_some(own),
+            _ => None,
+        }
+    }
+
+    /// Returns the container that runs only without the change.
+    pub(super) fn ends(&self) -> Option<&Container> {
+        match self {
+            Self::Remove(_, own) => Some(own),
+            Self::Move {
+                from: (from, was),
+                to: (to, own),
+            } => (from.keeps(was) && !to.keeps(own)).then_some(own),
+            _ => None,
+        }
+    }
+
     pub(super) fn make(&self, pod: &mut Pod) {
         match self {
             Self::Add(list, container) => {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::containers::{ContainerChange, ContainerList, changes, containers, find, new_requests};
+use super::containers::{ContainerChange, changes, containers, find, new_requests};
 use super::pods::known_selector;
 use super::requests::{NewRequest, replace_first, set_requests};
 use super::{Override, distinct};
@@ -201,16 +201,8 @@ fn change(
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
     set_requests(input, was, &requests, &makes, overrides)?;
     let changes = distinct(made.iter().flat_map(|own| &own.changes));
-    let unmeasured = changes.iter().filter_map(|change| match change {
-        ContainerChange::Add(ContainerList::InitContainers, container)
-            if !container.restart_always =>
-        {
-            None
-        }
-        ContainerChange::Add(_, container) => Some(container.name.to_string()),
-        _ => None,
-    });
-    let containers: Vec<String> = unmeasured.collect();
+    let unmeasured = changes.iter().filter_map(|change| change.begins());
+    let containers: Vec<String> = unmeasured.map(|own| own.name.to_string()).collect();
     if !containers.is_empty() {
         let text = usage_unknown(&containers, &input.snapshot.hpa.spec.metrics);
         notes.push(Note::about(Subject::UsageUnknown { containers }, text));
@@ -252,7 +244,7 @@ fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
         both => format!("; {} state it", both.join(" and ")),
     };
     format!(
-        "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if \
+        "no pod runs {} yet: the usage is unknown and left out, so that only the requests count, if \
          any{states}",
         listed(containers)
     )
@@ -374,14 +366,8 @@ impl<'p> RevisionPods<'p> {
             self.changes.iter().for_each(|change| change.make(pod));
             changed |= self.set_limits(pod);
         }
-        let gone: Vec<&Box<str>> = self
-            .changes
-            .iter()
-            .filter_map(|change| match change {
-                ContainerChange::Remove(_, container) => Some(&container.name),
-                _ => None,
-            })
-            .collect();
+        let gone = self.changes.iter().filter_map(ContainerChange::ends);
+        let gone: Vec<&Box<str>> = gone.map(|own| &own.name).collect();
         let items = snapshot.pod_metrics.iter_mut();
         for item in items.filter(|item| self.pods.contains_key(&*item.name)) {
             if item.containers.iter().any(|own| gone.contains(&&own.name)) {

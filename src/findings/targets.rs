@@ -404,7 +404,7 @@ pub(super) fn lowest_limit<'p>(
 
 /// Returns the most that a container may request beside the others in some pods, in milli-units, if they request or are
 /// limited as a whole, as their template states it if that was read; containers without a request get equal parts. The
-/// API server rejects pods whose containers request more than the pod.
+/// API server rejects pods whose containers request more than the pod. Pods without the container do not count.
 pub(super) fn least_room<'p>(
     pods: impl Iterator<Item = &'p Pod>,
     template: Option<&Pod>,
@@ -416,7 +416,7 @@ pub(super) fn least_room<'p>(
         let mut wholes = [template, Some(pod)].into_iter().flatten();
         let most = wholes.find_map(|it| of(&it.requests).or_else(|| of(&it.limits)))?;
         let requests = |it: &Container| of(&it.requests);
-        let parts = match pod.container(container).and_then(requests) {
+        let parts = match requests(pod.container(container)?) {
             Some(_) => 1,
             None => pod
                 .running(false)
@@ -574,5 +574,38 @@ impl Headroom {
         let mut advice = Remedy::LeaveRoom.says(text);
         advice.then = (!is_target).then_some(IF_TEMPLATE);
         advice.with_all(flags.map(|flags| about.predict(&flags)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{cpu, input, state, with_pod};
+
+    /// Pods of another revision may lack a container: they leave it no room, however little that is.
+    #[test]
+    fn a_container_has_room_only_in_pods_that_have_it() {
+        let pod = |container: &str, request: &str, limit: Value| {
+            let containers = [build::requesting(container, request)];
+            json!({"spec": {"containers": containers, "resources": {"limits": {"cpu": limit}}}})
+        };
+        let none = Value::Null;
+        for (one, other, room) in [
+            (none.clone(), none.clone(), None),
+            (none.clone(), json!("500m"), None),
+            (json!("900m"), none, Some(900)),
+            (json!("900m"), json!("500m"), Some(900)),
+        ] {
+            let own = pod("app", "100m", one);
+            let items = with_pod(&state(&[cpu()], &["90m", "90m"]), "web-0", &own);
+            let both = with_pod(&items, "web-1", &pod("helper", "400m", other));
+            let snapshot = input(&both).unwrap().snapshot;
+            let pods = || snapshot.pods.iter().map(|pod| &**pod);
+            assert_eq!(least_room(pods(), None, "app", "cpu"), room);
+            assert_eq!(least_room(pods(), None, "gone", "cpu"), None);
+        }
     }
 }

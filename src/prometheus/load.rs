@@ -520,12 +520,10 @@ impl Marks {
     /// Marks the rows at which the replicas became different from those that the HPA desired. If the HPA
     /// desires them one sample later, it was scraped between two of its writes.
     fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
-        let differs = |row| differing_at(row, replicas, desired);
-        for row in 1..replicas.len() {
-            let count = differs(row).filter(|count| *count > 0.0 && differs(row - 1).is_none());
-            let Some(count) = count else { continue };
-            let adopts = desired.get(row + 1).copied().flatten() == Some(count);
-            if !adopts && replicas[row - 1].is_some_and(|before| before != count) {
+        for (row, before, count) in pairs(replicas) {
+            let is_other = differing_at(row, replicas, desired).is_some();
+            let adopts = desired.get(row + 1).copied().flatten() == Some(*count);
+            if before != count && *count > 0.0 && is_other && !adopts {
                 self.add(row, format!("{count} replicas by hand"));
             }
         }
@@ -873,6 +871,14 @@ mod tests {
             ],
         );
         assert_eq!(found, [(4, "7 replicas by hand".to_owned())]);
+        // What was not recorded in between may have hidden it.
+        let hidden: &[f64] = &[2.0, 2.0, NAN, 7.0, 7.0];
+        let kept: &[f64] = &[2.0, 2.0, NAN, 2.0, 2.0];
+        let found = marks(
+            5,
+            &[(Purpose::Replicas, &[hidden]), (Purpose::Desired, &[kept])],
+        );
+        assert_eq!(found, [(3, "7 replicas by hand".to_owned())]);
         let found = marks(
             7,
             &[

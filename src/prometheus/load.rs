@@ -220,7 +220,7 @@ impl Recording<'_> {
             .rfind(runs)
             .filter(|it| is_long(it.saturating_sub(last_value)));
         let last = ended.unwrap_or(last_value);
-        if awake.is_some() {
+        if awake == Some(first) {
             notes.push(LoadNote::AtZeroUntil(self.grid.time(first)));
         } else if is_long(first) {
             notes.push(LoadNote::Begins(self.grid.time(first)));
@@ -913,6 +913,16 @@ mod tests {
             assert_eq!(rows(&load), marked, "{min:?}");
             assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
         }
+        // The target had replicas before the metric had values.
+        let late: &[f64] = &[NAN, NAN, NAN, 1.0, 1.0, 1.0];
+        let answers: &[(Purpose, &[&[f64]])] = &[
+            (Purpose::Metric(0), &[late]),
+            (Purpose::Replicas, &[replicas]),
+        ];
+        assert_eq!(
+            load(&cpu(), 6, answers).unwrap().notes,
+            [LoadNote::NotRecorded(LoadPart::Ready)]
+        );
         let half: &[f64] = &[4.5; 6];
         let answers: &[(Purpose, &[&[f64]])] = &[
             (Purpose::Metric(0), &[cpu_values]),

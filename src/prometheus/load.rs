@@ -204,8 +204,15 @@ impl Recording<'_> {
         let rows = || awake.unwrap_or(0)..self.grid.len();
         let has = |row: &usize| cells.iter().any(|column| column[*row].is_some());
         let Some(first_value) = rows().find(has) else {
-            return Err(Error::usage("there is no metric to ask Prometheus for")
-                .hint("name a query with --query METRIC=PROMQL"));
+            return Err(match awake.filter(|_| !cells.is_empty()) {
+                Some(row) => Error::failed(format!(
+                    "Prometheus has no samples of the metrics since {}, when the target got replicas",
+                    self.grid.time(row)
+                ))
+                .hint("choose another time with --since or --until"),
+                None => Error::usage("there is no metric to ask Prometheus for")
+                    .hint("name a query with --query METRIC=PROMQL"),
+            });
         };
         let last_value = rows().rfind(has).unwrap_or(first_value);
         // A short gap at either end is due to scrapes that did not fall on it. In a longer one, the target had replicas
@@ -923,6 +930,14 @@ mod tests {
             load(&cpu(), 6, answers).unwrap().notes,
             [LoadNote::NotRecorded(LoadPart::Ready)]
         );
+        let gone: &[f64] = &[1.0, 1.0, NAN, NAN, NAN, NAN];
+        let answers: &[(Purpose, &[&[f64]])] = &[
+            (Purpose::Metric(0), &[gone]),
+            (Purpose::Replicas, &[replicas]),
+        ];
+        let e = load(&cpu(), 6, answers).unwrap_err();
+        let since = "of the metrics since 2026-11-21T06:01:00Z, when the target got replicas";
+        assert!(e.contains(since), "{e}");
         let half: &[f64] = &[4.5; 6];
         let answers: &[(Purpose, &[&[f64]])] = &[
             (Purpose::Metric(0), &[cpu_values]),

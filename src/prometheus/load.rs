@@ -217,7 +217,7 @@ impl Recording<'_> {
         let last_value = rows().rfind(has).unwrap_or(first_value);
         // A short gap at either end is due to scrapes that did not fall on it. In a longer one, the target had replicas
         // and the metric was missing.
-        let is_long = |rows: usize| rows as i64 * self.grid.step > AGAIN;
+        let is_long = |count: usize| count as i64 * self.grid.step > AGAIN;
         let runs = |row: &usize| matches!(replicas.get(*row), Some(Some(count)) if *count > 0.0);
         let begun = rows()
             .find(runs)

@@ -257,25 +257,27 @@ impl Recording<'_> {
             },
         );
         let desired = self.column(Purpose::Desired)?;
-        let zeros = self.zeros(replicas, &desired);
+        let zeros = self.zeros(replicas, &desired)?;
         marks.last(&zeros, false, |_| "0 replicas".to_owned());
         marks.templates(&self.column(Purpose::Template)?);
         marks.by_hand(replicas, &desired);
         Ok(marks)
     }
 
-    /// Returns 1 where something other than the HPA keeps the target at 0 replicas, else 0. With a minimum of 0, the
+    /// Returns 1 where something other than the HPA keeps the target at 0 replicas, else 0. With a minimum of 0 then, the
     /// HPA itself goes there and back, unless it desired more when the target was already there.
-    fn zeros(&self, replicas: &Column, desired: &Column) -> Column {
+    fn zeros(&self, replicas: &Column, desired: &Column) -> Result<Column, Error> {
+        let mins = self.column(Purpose::MinReplicas)?;
+        let now = self.min_replicas.map(f64::from);
         let mut is_kept = false;
         let kept = replicas.iter().enumerate().map(|(row, count)| {
             let count = (*count)?;
-            let is_own =
-                self.min_replicas == Some(0) && differing_at(row, replicas, desired).is_none();
+            let min = mins.get(row).copied().flatten().or(now);
+            let is_own = min == Some(0.0) && differing_at(row, replicas, desired).is_none();
             is_kept = count == 0.0 && (is_kept || !is_own);
             Some(f64::from(u8::from(is_kept)))
         });
-        kept.collect()
+        Ok(kept.collect())
     }
 
     /// Returns fields of the HPA's spec, with their values at each time.
@@ -959,12 +961,14 @@ mod tests {
         late[1] = 4.0;
         let (replicas, by_other): (&[f64], &[f64]) = (&at_zero, &late);
         let (cpu_values, unknown): (&[f64], &[f64]) = (&[1.0; 14], &[NAN; 14]);
-        for (min, desired, want) in [
-            (Some(0), replicas, &[][..]),
-            (Some(0), unknown, &[]),
-            (Some(0), by_other, &[1, 11]),
-            (Some(1), replicas, &[1, 11]),
-            (None, unknown, &[1, 11]),
+        for (min, then, desired, want) in [
+            (Some(0), NAN, replicas, &[][..]),
+            (Some(0), NAN, unknown, &[]),
+            (Some(0), NAN, by_other, &[1, 11]),
+            (Some(1), NAN, replicas, &[1, 11]),
+            (None, NAN, unknown, &[1, 11]),
+            (Some(0), 1.0, replicas, &[1, 11]),
+            (Some(1), 0.0, replicas, &[]),
         ] {
             let mut hpa = cpu();
             hpa.spec.min_replicas = min;
@@ -972,10 +976,15 @@ mod tests {
                 (Purpose::Metric(0), &[cpu_values]),
                 (Purpose::Replicas, &[replicas]),
                 (Purpose::Desired, &[desired]),
+                (Purpose::MinReplicas, &[&[then; 14]]),
             ];
             let rows = rows(&load(&hpa, 14, answers).unwrap());
             let marked = (0..14).filter(|row| rows[*row].ends_with("0 replicas"));
-            assert_eq!(marked.collect::<Vec<_>>(), want, "{min:?} {desired:?}");
+            assert_eq!(
+                marked.collect::<Vec<_>>(),
+                want,
+                "{min:?} {then} {desired:?}"
+            );
         }
     }
 

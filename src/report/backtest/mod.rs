@@ -319,8 +319,8 @@ fn ends_at(run: &Run) -> String {
     match swing {
         Some((low, high)) => format!("{low} to {high}"),
         None if totals.is_settled => totals.last.to_string(),
-        None if !totals.ends_answered => format!("{}, no answer", totals.last),
-        None => format!("{}, unsettled", totals.last),
+        None if !totals.ends_answered => format!("{} (no answer)", totals.last),
+        None => format!("{} (unsettled)", totals.last),
     }
 }
 

@@ -209,7 +209,7 @@ impl<'a> Played<'a> {
         let unknown = if totals.ends_answered {
             ""
         } else {
-            ": the last pass has no answer"
+            ": the last pass lacks metric values"
         };
         let end = match (swing, changes.is_empty()) {
             (Some((low, high)), _) => {

@@ -552,7 +552,7 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     let none = "no pass of the run has an answer";
     let off = "the replicas stay only because scaling is disabled at 0";
     let undecided = "metrics decide no pass of the run";
-    let share = "156 of 160 passes have no answer";
+    let share = "156 of 160 passes lack metric values";
     for (input, load, text, truth, why) in [
         (
             &growing(),
@@ -602,14 +602,14 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
             tail,
             "run.settled",
             Unknown,
-            "the last pass has no answer",
+            "the last pass lacks metric values",
         ),
         (
             &growing(),
             tail,
             "run.last <= 20",
             Unknown,
-            "the last pass has no answer",
+            "the last pass lacks metric values",
         ),
         (&growing(), all, "run.mean <= 20", Unknown, none),
         (&growing(), all, "run.short <= 20m", Unknown, none),

@@ -599,21 +599,21 @@ fn what_a_run_ends_with_is_said_alike() {
         ),
         (
             "0,40%\n10m,missing\n",
-            "It ends at 4, but may not have settled: the last pass has no answer.",
+            "It ends at 4, but may not have settled: the last pass lacks metric values.",
             false,
-            Some("the last pass has no answer"),
+            Some("the last pass lacks metric values"),
         ),
         (
             "0,20%\n10m,missing\n",
-            "It stays at 2 for 10m, but may not have settled: the last pass has no answer.",
+            "It stays at 2 for 10m, but may not have settled: the last pass lacks metric values.",
             false,
-            Some("the last pass has no answer"),
+            Some("the last pass lacks metric values"),
         ),
         (
             "0,40%\n2m,missing\n10m,\n",
-            "It ends at 4, but may not have settled: the last pass has no answer.",
+            "It ends at 4, but may not have settled: the last pass lacks metric values.",
             false,
-            Some("32 of 40 passes have no answer"),
+            Some("32 of 40 passes lack metric values"),
         ),
         (
             "0,40%\n10m,5%\n",

@@ -150,9 +150,11 @@ impl<'a> RunFacts<'a> {
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
-                Some(format!("{unanswered} of {passes} passes have no answer").into())
+                Some(format!("{unanswered} of {passes} passes lack metric values").into())
             }
-            Last | Settled if !totals.ends_answered => Some("the last pass has no answer".into()),
+            Last | Settled if !totals.ends_answered => {
+                Some("the last pass lacks metric values".into())
+            }
             _ => None,
         }
     }

@@ -182,10 +182,10 @@ impl World {
     /// Whether a pass lacked values that the load does not have at this time: a metric failed, so that others decided, or
     /// pods have a container whose usage is missing.
     pub(super) fn lacks_values(&self, decision: &Decision) -> bool {
-        let is_there = |name: &str| self.snapshot.pods.iter().any(|it| it.has_container(name));
+        let runs = |name: &str| self.runs(name);
         let mut missing = self.missing.iter();
         missing.any(|(place, container)| match decision.metric(*place) {
-            Some(metric) => metric.is_failed() || container.as_deref().is_some_and(is_there),
+            Some(metric) => metric.is_failed() || container.as_deref().is_some_and(runs),
             None => false,
         })
     }
@@ -248,8 +248,13 @@ impl World {
         let Some(name) = meant.spec.container() else {
             return true;
         };
+        self.runs(name)
+    }
+
+    /// Whether there are pods with a container that keeps running.
+    fn runs(&self, container: &str) -> bool {
         let mut pods = self.snapshot.pods.iter();
-        pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
+        pods.any(|pod| pod.running(false).any(|own| *own.name == *container))
     }
 
     fn set_total(&mut self, place: usize, spec: &MetricSpec, total: Total) -> bool {

@@ -35,11 +35,11 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     }
     let mut replayer = Replayer::new(&input.snapshot);
     let path = replayer.best(moments, &passes_around(moments, base, past));
-    let left = path
-        .as_ref()
-        .map(|path| path.left)
-        .filter(|left| outcome.contains(*left))
-        .unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
+    let left = if outcome.contains(path.left) {
+        path.left
+    } else {
+        likely.clamp(outcome.at_least, outcome.at_most)
+    };
     if left == likely {
         return;
     }
@@ -48,9 +48,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
         base,
         known: Vec::new(),
     };
-    let Some((past, view)) =
-        asks.leading_to(left, &pasts(past, path.as_ref(), left), &mut replayer)
-    else {
+    let Some((past, view)) = asks.leading_to(left, &pasts(past, &path, left), &mut replayer) else {
         return;
     };
     let Some(snapshot) = moments.at(base, at, view) else {
@@ -189,8 +187,8 @@ impl ViewedAsks<'_> {
 /// Returns the possible histories before a pass that left these replicas, the likeliest first: the course
 /// that agrees best with the record, the likeliest samples, and recommendations as near to the record as the
 /// samples allow, or nearer.
-fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
-    let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
+fn pasts(past: &Past, path: &ReplayedCourse, left: i32) -> Vec<Past> {
+    let likeliest = along(past, path);
     let nearest = |pass: &PastPass| left.clamp(pass.recommended.at_least, pass.recommended.at_most);
     let (near, there) = (
         recommending(&likeliest, nearest),

@@ -35,6 +35,19 @@ pub(super) struct ReplayedCourse {
     pub(super) left: i32,
 }
 
+impl ReplayedCourse {
+    /// Returns a course that begins with these replicas.
+    fn of(current: i32) -> Self {
+        Self {
+            current,
+            misfits: 0,
+            recommended: Vec::new(),
+            rescales: Vec::new(),
+            left: current,
+        }
+    }
+}
+
 /// The spec and the settings by which passes are run.
 #[derive(Debug)]
 pub(super) struct Replayer {
@@ -75,25 +88,12 @@ impl Replayer {
 
     /// Returns the course with the fewest misfits; of several, the one that follows the likeliest samples longest.
     /// `passes` are in order.
-    pub(super) fn best(
-        &mut self,
-        moments: &Moments<'_>,
-        passes: &[PastPass],
-    ) -> Option<ReplayedCourse> {
+    pub(super) fn best(&mut self, moments: &Moments<'_>, passes: &[PastPass]) -> ReplayedCourse {
         let course = moments.course();
-        let first = course.found_by(course.place(passes.first()?.time));
-        let mut counts = vec![first.at_least, first.at_most];
-        counts.dedup();
-        let mut paths: Vec<ReplayedCourse> = counts
-            .into_iter()
-            .map(|current| ReplayedCourse {
-                current,
-                misfits: 0,
-                recommended: Vec::new(),
-                rescales: Vec::new(),
-                left: current,
-            })
-            .collect();
+        let begin = passes.first().map_or(0, |own| course.place(own.time));
+        let first = course.found_by(begin);
+        let mut paths = Vec::from([first.at_least, first.at_most].map(ReplayedCourse::of));
+        paths.dedup_by_key(|path| path.current);
         for (at, pass) in passes.iter().enumerate() {
             let place = course.place(pass.time);
             let (found, left) = (course.found_by(place), course.found_by(place + 1));
@@ -113,7 +113,9 @@ impl Replayer {
             next.truncate(MOST);
             paths = next;
         }
-        paths.into_iter().next()
+        // No course leads to as many replicas as a number can hold.
+        let best = paths.into_iter().next();
+        best.unwrap_or_else(|| ReplayedCourse::of(first.at_least))
     }
 
     /// Returns the possible continuations of a course after a pass, the likeliest first.

@@ -27,7 +27,7 @@ pub struct Check {
     pub recorded: RecordTotals,
 }
 
-/// The totals of the record; `None` for totals that it does not contain.
+/// The totals of the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordTotals {
     /// The replicas at each pass of the load, if they are known.

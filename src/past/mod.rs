@@ -6,8 +6,8 @@ pub mod answers;
 mod course;
 mod lacks;
 mod moment;
+mod outcome;
 mod pods;
-mod record;
 mod replay;
 mod sidecars;
 mod usage;
@@ -184,7 +184,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         ..before(&moments, &base, at, begin)
     };
     go_back(&mut input, likely, past);
-    record::follow(&mut input, &moments, &base, at);
+    outcome::follow(&mut input, &moments, &base, at);
     Ok(input)
 }
 

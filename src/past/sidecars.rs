@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::moment::current;
-use crate::prometheus::history::Samples;
-use crate::prometheus::history::{ContainerHistory, History, PodHistory};
+use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::{Container, ResourceName};
 

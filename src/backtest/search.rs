@@ -210,15 +210,17 @@ impl Search {
         if let Some(manifest) = manifest {
             every.replace_hpa(manifest);
         }
-        let mut search = Self {
+        // A setting that is invalid in one combination is invalid in all of them.
+        let values = axes
+            .iter()
+            .filter_map(|axis| Some((axis, axis.values.first()?)));
+        let first = varied(&every, values).map_err(|e| e.within("--vary"))?;
+        Ok(Self {
             axes,
-            first: every.clone(),
             every,
             at,
-        };
-        // A setting that is invalid in one combination is invalid in all of them.
-        search.first = search.assumptions(0).map_err(|e| e.within("--vary"))?;
-        Ok(search)
+            first,
+        })
     }
 
     /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
@@ -269,11 +271,7 @@ impl Search {
 
     /// The assumptions of a combination.
     fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
-        let mut assumptions = self.every.clone();
-        for (axis, value) in self.axes.iter().zip(self.values(place)) {
-            assumptions.vary(&axis.path, &value)?;
-        }
-        Ok(assumptions)
+        varied(&self.every, self.axes.iter().zip(&self.values(place)))
     }
 
     /// Plays a combination. `None` if the scale cannot be read.
@@ -345,6 +343,18 @@ impl Search {
             stopped,
         })
     }
+}
+
+/// Returns assumptions with these values of fields.
+fn varied<'a>(
+    every: &Assumptions,
+    values: impl Iterator<Item = (&'a Axis, &'a String)>,
+) -> Result<Assumptions, Error> {
+    let mut assumptions = every.clone();
+    for (axis, value) in values {
+        assumptions.vary(&axis.path, value)?;
+    }
+    Ok(assumptions)
 }
 
 impl SearchResult {

@@ -133,7 +133,8 @@ pub(crate) fn stored_hpas(
     rules: Rules,
 ) -> impl Iterator<Item = &Shared<OtherHpa>> {
     snapshot.other_hpas.iter().filter(move |other| {
-        without_metrics(rules, &other.hpa, other.scale.spec_replicas).is_none()
+        let scale = other.scale.as_ref();
+        scale.is_none_or(|it| without_metrics(rules, &other.hpa, it.spec_replicas).is_none())
     })
 }
 
@@ -591,10 +592,8 @@ impl<'s> Reconciliation<'s> {
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let others = stored_hpas(self.snapshot, self.rules).filter(|other| {
-            pods.iter()
-                .any(|pod| other.scale.selector.matches(&pod.labels))
-        });
+        let others = stored_hpas(self.snapshot, self.rules)
+            .filter(|other| pods.iter().any(|pod| other.selects(pod)));
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)

@@ -204,7 +204,7 @@ fn a_pass_that_reads_no_metrics_stores_no_selector() {
         let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
         let other = OtherHpa {
             hpa: Hpa::of(spec, status.clone()),
-            scale: Scale::new(replicas, "app=web"),
+            scale: Some(Scale::new(replicas, "app=web")),
         };
         snapshot.other_hpas = vec![other.into()];
         let found = stored_hpas(&snapshot, rules).count() == 1;

@@ -349,7 +349,7 @@ impl Page {
         // This page has no wide form.
         for part in sections.iter_mut().flat_map(|section| &mut section.body) {
             if let Part::Hinted(_, hint) = part {
-                *hint = " (explain -o wide shows more).";
+                *hint = if hint.ends_with('.') { "." } else { "" };
             }
         }
         sections.extend(written(explanation, applied));

@@ -8,8 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::Scale;
 use super::hpa::Hpa;
 use super::note::{Note, Subject};
+use super::pod::Pod;
 use super::right::UnknownFactCause;
 use super::shared::Shared;
+use super::written::Written;
 
 /// The time within which a changed HPA has had a pass, even with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
@@ -19,11 +21,18 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(10);
 pub struct OtherHpa {
     /// The HPA.
     pub hpa: Hpa,
-    /// The scale of its target.
-    pub scale: Scale,
+    /// The scale of its target; `None` if its selector is unknown, but the last status of the HPA of the pass says that
+    /// both select the same pods.
+    pub scale: Option<Scale>,
 }
 
 impl OtherHpa {
+    /// Whether the selector that the controller has stored for it matches a pod of the pass.
+    pub(crate) fn selects(&self, pod: &Pod) -> bool {
+        let scale = self.scale.as_ref();
+        scale.is_none_or(|scale| scale.selector.matches(&pod.labels))
+    }
+
     /// Returns an HPA with the scale of its target.
     ///
     /// # Errors
@@ -35,6 +44,7 @@ impl OtherHpa {
             let why = WhyUnknownSelector::NoSelector { target };
             return Err(UnknownSelector::new(hpa.key(), Some(&hpa), why));
         }
+        let scale = Some(scale);
         Ok(Self { hpa, scale }.into())
     }
 }
@@ -102,16 +112,28 @@ impl UnknownSelector {
             .is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
     }
 
-    /// Returns the HPA with the selector of `own`, if the last status of that says that both select the same pods.
+    /// Returns the HPA as one that selects the same pods, if the last status of `own` says so and neither has changed
+    /// since. The passes of a changed HPA may come later, unless it is new: the status names it, so it has had one.
     pub(crate) fn as_stated(&self, own: &Hpa) -> Option<Shared<OtherHpa>> {
-        let hpa = self.hpa.as_deref()?;
-        let selector = shared_selector(own, &self.key)?;
-        let changed = ComparedSelector::of(own)
-            .changed
-            .max(self.compared?.changed);
-        let is_later = !own.written.by_us && own.written.status >= changed;
-        let scale = Scale::new(hpa.spec.min(), selector);
-        OtherHpa::of(hpa.clone(), scale).ok().filter(|_| is_later)
+        let hpa = self.hpa.clone().filter(|_| self.may_be_stored())?;
+        let stated = own
+            .written
+            .status
+            .filter(|_| names_as_shared(own, &self.key))?;
+        let Written { created, spec, .. } = &hpa.written;
+        let settled = if spec == created {
+            SignedDuration::ZERO
+        } else {
+            SETTLED
+        };
+        let is_later = !own.written.by_us
+            && own.written.spec.is_some_and(|changed| changed <= stated)
+            && spec.is_some_and(|changed| stated.duration_since(changed) >= settled);
+        let other = OtherHpa {
+            hpa: *hpa,
+            scale: None,
+        };
+        is_later.then(|| other.into())
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so
@@ -173,7 +195,7 @@ fn has_stored_selector(hpa: &Hpa) -> bool {
 struct ComparedSelector {
     /// The time at which the HPA was changed.
     changed: Option<Timestamp>,
-    /// The time since which the controller has had its selector, or else stores none.
+    /// The time since which the selector that the controller has stored for it, if any, has been the same.
     since: Option<Timestamp>,
     /// The time at which such a pass wrote the status.
     last: Option<Timestamp>,
@@ -183,7 +205,8 @@ impl ComparedSelector {
     fn of(hpa: &Hpa) -> Self {
         Self {
             changed: hpa.written.created.max(hpa.written.spec),
-            since: passed_since(hpa).or_else(|| invalid_since(hpa)),
+            // A pass that stores another selector changes the status.
+            since: passed_since(hpa).or(hpa.written.status.filter(|_| !hpa.written.by_us)),
             last: last_comparison(hpa),
         }
     }
@@ -211,23 +234,11 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     active.last_transition_time.filter(|_| has_passed)
 }
 
-/// Returns the time since which no pass of an HPA has found a valid selector to store: the status changes with a pass
-/// that does.
-fn invalid_since(hpa: &Hpa) -> Option<Timestamp> {
-    let active = hpa.status.condition("ScalingActive")?;
-    let is_invalid = active.reason == "InvalidSelector" && !hpa.written.by_us;
-    hpa.written.status.filter(|_| is_invalid)
-}
-
-/// Returns the selector of an HPA's pods, if its last pass found that another HPA selects some of them.
-fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
-    let active = own.status.condition("ScalingActive")?;
-    let named = active.message.strip_prefix("pods by selector ")?;
-    let (selector, hpas) = named.split_once(" are controlled by ")?;
-    let (_, keys) = hpas.split_once('[')?;
-    let (keys, _) = keys.split_once(']')?;
-    let is_shared = active.reason == "AmbiguousSelector" && keys.split(' ').any(|it| it == other);
-    is_shared.then_some(selector)
+/// Whether the last pass of an HPA found that another one selects some of its pods.
+fn names_as_shared(own: &Hpa, other: &str) -> bool {
+    let active = own.status.condition("ScalingActive");
+    let ambiguous = active.filter(|it| it.reason == "AmbiguousSelector");
+    ambiguous.is_some_and(|it| it.message.split(['[', ' ', ']']).any(|key| key == other))
 }
 
 /// Returns the time at which a pass that found no shared pods wrote the status. A pass that rescales may do
@@ -251,10 +262,10 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
+    use super::Written;
     use super::{ComparedSelector, UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
-    use crate::snapshot::written::Written;
 
     fn minute(minute: i64) -> Timestamp {
         Timestamp::from_second(1_795_240_800 + 60 * minute).expect("a time")
@@ -352,11 +363,11 @@ mod tests {
                 true,
             ),
             (
-                "the other never passed",
+                "the other shares pods with a third",
                 hpa(0, FINE, 1, 10),
                 hpa(0, SHARED, 1, 9),
                 denied(),
-                true,
+                false,
             ),
             (
                 "only later",
@@ -415,6 +426,13 @@ mod tests {
                 true,
             ),
             (
+                "none, and off at 0 replicas",
+                hpa(0, FINE, 1, 20),
+                hpa(0, ["SucceededGetScale", "ScalingDisabled"], 1, 9),
+                none(),
+                false,
+            ),
+            (
                 "none, a status that is not the controller's",
                 hpa(0, FINE, 1, 20),
                 by_us(hpa(0, INVALID, 1, 9)),
@@ -457,8 +475,8 @@ mod tests {
             other.spec.scale_target_ref.name = "api".to_owned();
             let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), denied());
             let found = unknown.as_stated(&own);
-            let selector = found.as_ref().map(|it| it.scale.selector.as_str());
-            assert_eq!(selector, is_shared.then_some("app=web"), "{name}");
+            let scale = found.as_ref().map(|it| &it.scale);
+            assert_eq!(scale, is_shared.then_some(&None), "{name}");
             let mut notes = Vec::new();
             UnknownSelector::note_all([&unknown], &own, &mut notes);
             let assumes = notes

@@ -1159,7 +1159,8 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 snapshot
                     .other_hpas
                     .iter()
-                    .any(|own| own.scale.selector.matches(&pod(name).labels))
+                    .filter_map(|own| own.scale.as_ref())
+                    .any(|scale| scale.selector.matches(&pod(name).labels))
             };
             vec![("selected", it.pods.iter().all(|name| selects(name)))]
         }

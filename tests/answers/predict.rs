@@ -2599,7 +2599,13 @@ fn what_is_odd_about_a_candidate_is_said() {
         name: "api".to_owned(),
         ..running.snapshot.hpa.clone()
     };
-    running.snapshot.other_hpas = vec![OtherHpa { hpa: other, scale }.into()];
+    running.snapshot.other_hpas = vec![
+        OtherHpa {
+            hpa: other,
+            scale: Some(scale),
+        }
+        .into(),
+    ];
     let (input, overrides) = assumptions
         .apply(running, &decide(&web()))
         .expect("another HPA");

@@ -74,12 +74,15 @@ pub(crate) fn resolve(
     let nothing = is_empty(&target);
     if target.cluster.server.is_empty() {
         match &in_cluster {
-            Some(own) if is_empty(&entries) => {
-                target.cluster = with_cluster_flags(own.cluster.clone(), flags);
-                target.user = with_user_flags(own.user.clone(), flags);
-                // As in client-go, a token of the flags replaces the account's file.
-                if !target.user.token.is_empty() {
-                    target.user.token_file.clear();
+            // As in client-go, only these two flags change the connection of the account.
+            Some(own) if is_empty(&without_token_and_authority(&target)) => {
+                let Endpoint { cluster, user, .. } = own.clone();
+                if target.cluster.certificate_authority.is_empty() {
+                    target.cluster.certificate_authority = cluster.certificate_authority;
+                }
+                target.cluster.server = cluster.server;
+                if target.user.token.is_empty() {
+                    target.user = user;
                 }
             }
             _ => return Err(no_server(cluster_name, loaded, nothing)),
@@ -100,7 +103,14 @@ pub(crate) fn resolve(
     Ok(target)
 }
 
-/// Whether a kubeconfig states neither a cluster nor a user.
+fn without_token_and_authority(target: &Endpoint) -> Endpoint {
+    let mut rest = target.clone();
+    rest.cluster.certificate_authority.clear();
+    rest.user.token = Secret::default();
+    rest
+}
+
+/// Whether there is neither a cluster nor a user.
 fn is_empty(entries: &Endpoint) -> bool {
     entries.cluster == Cluster::default() && entries.user == User::default()
 }

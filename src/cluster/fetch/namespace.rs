@@ -366,7 +366,9 @@ impl<'s> Neighbours<'s> {
             };
             match neighbor {
                 Ok(neighbor) => {
-                    if let Ok(selector) = neighbor.scale.selector.parsed() {
+                    let scale = neighbor.scale.as_ref();
+                    let selector = scale.and_then(|scale| scale.selector.parsed().ok());
+                    if let Some(selector) = selector {
                         selectors.push(selector.clone());
                         known.push((*item, neighbor));
                     }

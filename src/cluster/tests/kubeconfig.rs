@@ -254,12 +254,14 @@ fn a_pods_account_is_for_empty_configurations_only() {
     assert_eq!(target.namespace, "own");
     let server = flags(|flags| flags.server = Some("https://x".to_owned()));
     assert_eq!(resolved(&server, &env).unwrap().user.token_file, "");
-    // Flags change the account's connection, as in client-go.
+    // Two flags change the account's connection.
     let token = flags(|flags| flags.token = Some(Secret::new("other")));
     let target = resolved(&token, &env).unwrap();
     assert_eq!(target.cluster.server, "https://[fd00::1]:443");
     assert_eq!(target.user.token_file, "");
     let authority = directory.write("other.crt", "");
+    let insecure = flags(|flags| flags.insecure_skip_tls_verify = Some(true));
+    assert!(message(&insecure, &env).starts_with("no kubeconfig found"));
     let own_authority = flags(|flags| flags.certificate_authority = Some(authority.clone()));
     let target = resolved(&own_authority, &env).unwrap();
     assert_eq!(target.cluster.certificate_authority, authority);

@@ -13,7 +13,7 @@ use crate::snapshot::shared::Shared;
 pub struct SharedPods {
     /// The other HPAs.
     pub others: Vec<Shared<OtherHpa>>,
-    /// The pods that one of them matches as well, by name.
+    /// The pods that one of them matches as well, by name; none if all of their selectors are unknown.
     pub pods: Vec<Box<str>>,
     /// Whether the version refuses to scale because of that.
     pub is_refused: bool,
@@ -28,10 +28,11 @@ impl Kind for SharedPods {
             return None;
         }
         let stored: Vec<&Shared<OtherHpa>> = case.stored_hpas().collect();
-        let is_shared = |pod: &&Pod| stored.iter().any(|other| selects(other, pod));
-        let shared: Vec<&Pod> = case.pods().filter(is_shared).collect();
         let mut others = stored.clone();
-        others.retain(|other| shared.iter().any(|pod| selects(other, pod)));
+        others.retain(|other| case.pods().any(|pod| other.selects(pod)));
+        let known = others.iter().filter(|other| other.scale.is_some());
+        let is_shared = |pod: &&Pod| known.clone().any(|other| other.selects(pod));
+        let shared: Vec<&Pod> = case.pods().filter(is_shared).collect();
         if others.is_empty() {
             return None;
         }
@@ -64,9 +65,12 @@ impl Kind for SharedPods {
         } else {
             ""
         };
+        let pods = match self.pods.len() {
+            0 => "some pods".to_owned(),
+            number => count(number, "pod"),
+        };
         format!(
-            "{} {} to this HPA and to {} {}{effect}",
-            count(self.pods.len(), "pod"),
+            "{pods} {} to this HPA and to {} {}{effect}",
             one_or_many(self.pods.len(), "belongs", "belong"),
             one_or_many(self.others.len(), "HPA", "HPAs"),
             names(&self.names_of_others())
@@ -81,7 +85,9 @@ impl Kind for SharedPods {
         }
         evidence.extend(self.others.iter().map(|other| selection(other)));
         let all = one_or_many(self.others.len(), "Both", "All of them");
-        evidence.push(format!("{all} match {}.", names(&self.pods)));
+        if !self.pods.is_empty() {
+            evidence.push(format!("{all} match {}.", names(&self.pods)));
+        }
         if self.is_refused {
             evidence.push(
                 "The controller scales none of the HPAs whose selectors match the same pods."
@@ -110,15 +116,13 @@ impl Kind for SharedPods {
     }
 }
 
-/// Whether the selector of another HPA's target matches a pod.
-fn selects(other: &OtherHpa, pod: &Pod) -> bool {
-    other.scale.selector.matches(&pod.labels)
-}
-
 /// Describes the selection of another HPA.
 fn selection(other: &OtherHpa) -> String {
     let (target, name) = (&other.hpa.spec.scale_target_ref, &other.hpa.name);
-    format!("{target} of HPA {name}: {}.", other.scale.selector.as_str())
+    match &other.scale {
+        Some(scale) => format!("{target} of HPA {name}: {}.", scale.selector.as_str()),
+        None => format!("{target} of HPA {name}: unknown, but the last status names it."),
+    }
 }
 
 impl SharedPods {
@@ -179,8 +183,29 @@ mod tests {
             items.extend(others.collect::<Vec<_>>());
             items
         };
+        // The target of the other HPA is not in the input.
+        let stated = {
+            let written = json!({"metadata": {"creationTimestamp": "2026-11-21T05:00:00Z", "managedFields": [
+                {"manager": "kubectl", "operation": "Update", "time": "2026-11-21T05:00:00Z",
+                    "fieldsV1": {"f:spec": {}}},
+                {"manager": "kube-controller-manager", "operation": "Update", "subresource": "status",
+                    "time": "2026-11-21T05:59:50Z", "fieldsV1": {"f:status": {}}}]},
+                "status": {"conditions": [{"type": "ScalingActive", "status": "False",
+                    "lastTransitionTime": "2026-11-21T05:10:00Z", "reason": "AmbiguousSelector",
+                    "message": "pods by selector app=web are controlled by multiple HPAs: \
+                        [default/api default/web]"}]}});
+            let apart = json!({"metadata": {"name": "api", "uid": "v"}, "spec": {"minReplicas": 0,
+                "scaleTargetRef": {"name": "api"}}});
+            let other = build::with(build::hpa(&json!({})), &apart);
+            let items = [state(&[cpu()], &["90m"]), vec![other]].concat();
+            with(&items, "HorizontalPodAutoscaler", &written)
+        };
         let states = [
             ("are apart", other("app=api")),
+            (
+                "are those of an unknown selector, by the last status",
+                stated,
+            ),
             ("overlap", other("app")),
             (
                 "overlap, in a version that scales both",
@@ -196,6 +221,14 @@ mod tests {
         ];
         insta::assert_snapshot!(table(Code::SharedPods, states), @r"
         are apart: none
+        are those of an unknown selector, by the last status: error, explains
+            some pods belong to this HPA and to HPA api, so it cannot scale
+            - Deployment/web: app=web.
+            - Deployment/api of HPA api: unknown, but the last status names it.
+            - The controller scales none of the HPAs whose selectors match the same pods.
+            > Give the pods of each target their own labels, and select by those.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/api
         overlap: error, explains
             1 pod belongs to this HPA and to HPA api, so it cannot scale
             - Deployment/web: app=web.

@@ -371,7 +371,7 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
             .other_hpas
             .iter()
             .filter(|other| !own_targets.contains(&target(&other.hpa)))
-            .map(|other| (&other.hpa, &other.scale, None));
+            .filter_map(|other| Some((&other.hpa, other.scale.as_ref()?, None)));
         for (hpa, scale, counted) in own.into_iter().chain(others) {
             match seen.entry(target(hpa)) {
                 Entry::Vacant(place) => {

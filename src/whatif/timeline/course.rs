@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::{LoadSetting, World};
-use super::{MAX_PASSES, PassChange, Point, Timeline, swing};
+use super::{MAX_PASSES, PassChange, Point, Timeline};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
@@ -26,8 +26,8 @@ pub struct Course<'p> {
     next_setting: usize,
     /// The index of the next time when someone else scales to 0 or back.
     next_sleep: usize,
-    /// The changes under the present load.
-    changes: Vec<(i32, i32)>,
+    /// The changes under the present load: the time since the one before, and the replicas before and after.
+    changes: Vec<(SignedDuration, i32, i32)>,
     last_change: SignedDuration,
     is_at_rest: bool,
 }
@@ -110,7 +110,7 @@ impl Course<'_> {
         if self.is_at_rest {
             None
         } else {
-            swing(&self.changes)
+            swing(&self.changes, self.player.wait)
         }
     }
 
@@ -214,7 +214,8 @@ impl Course<'_> {
     fn note_change(&mut self) {
         let after = self.after();
         if self.before != after {
-            self.changes.push((self.before, after));
+            let interval = self.after_first.saturating_sub(self.last_change);
+            self.changes.push((interval, self.before, after));
             self.last_change = self.after_first;
         }
     }
@@ -231,6 +232,29 @@ impl Course<'_> {
         }
         next > (*span).max(self.last_change).saturating_add(*wait)
             || self.passes >= MAX_PASSES
-            || swing(&self.changes).is_some()
+            || swing(&self.changes, *wait).is_some()
     }
+}
+
+/// The counts between which changes oscillate for ever, if they do: all changes for as long as a pass may remember or
+/// a pod may take to join have come before, at the same intervals. A single change that comes again may find another
+/// history, and lead to something else.
+fn swing(changes: &[(SignedDuration, i32, i32)], wait: SignedDuration) -> Option<(i32, i32)> {
+    let mut since = SignedDuration::ZERO;
+    let further = changes.iter().rev().take_while(|(interval, ..)| {
+        since = since.saturating_add(*interval);
+        since < wait
+    });
+    let count = further.count() + 1;
+    let recent = changes.get(changes.len().checked_sub(count)?..)?;
+    let mut earlier = changes.windows(count).rev().skip(1);
+    let round = earlier.position(|own| own == recent)? + 1;
+    let counts = || {
+        changes
+            .iter()
+            .rev()
+            .take(round)
+            .flat_map(|own| [own.1, own.2])
+    };
+    Some((counts().min()?, counts().max()?))
 }

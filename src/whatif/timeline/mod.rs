@@ -300,14 +300,3 @@ impl Timeline {
         self.changes.last().map_or(self.start, |change| change.time)
     }
 }
-
-/// The counts between which changes oscillate: one of them appears twice.
-fn swing(changes: &[(i32, i32)]) -> Option<(i32, i32)> {
-    let last = changes.last()?;
-    let first = changes.iter().position(|change| change == last)?;
-    let round = changes
-        .get(first..changes.len() - 1)
-        .filter(|round| !round.is_empty())?;
-    let counts = || round.iter().flat_map(|(from, to)| [*from, *to]);
-    Some((counts().min()?, counts().max()?))
-}

@@ -279,29 +279,42 @@ fn policies_count_what_was_changed() {
     assert!(timeline.totals.is_settled);
 }
 
-/// No server would take these bounds; a controller goes from one to the other for ever.
+/// No server would take these bounds; a controller goes from one to the other for ever. That is known once everything
+/// for as long as a window and pods may take, five minutes each, and a pass has come before.
 #[test]
 fn to_and_fro_is_told_from_settled() {
-    let timeline = play(
-        &World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]),
-        "1m",
-        "",
-    );
+    let world = World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]);
+    let timeline = play(&world, "1m", "");
     assert_eq!(
         changes(&timeline),
         [(0, 3), (15, 5), (30, 3), (45, 5), (60, 3)]
     );
+    for (span, swing) in [("1m", None), ("10m", None), ("11m", Some((3, 5)))] {
+        let timeline = play(&world, span, "");
+        assert_eq!((timeline.totals.is_settled, timeline.swing), (false, swing));
+    }
+}
+
+/// A load that makes 1 pod 5, and 5 pods that share it 1. The second time, a rate limit counts the pods that left.
+#[test]
+fn a_change_that_comes_again_may_lead_elsewhere() {
+    let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 120}]);
+    let down = json!({"stabilizationWindowSeconds": 15, "policies": policies});
+    let world = World::new(json!({"behavior": {"scaleDown": down}}), &[42]);
+    let times = JoinTimes {
+        ready: SignedDuration::from_secs(30),
+        measured: SignedDuration::from_secs(45),
+    };
+    let plan = TimelineOptions {
+        times,
+        ..plan("", "time,cpu\n15s,209m\n")
+    };
+    let timeline = play_with(world.snapshot(), plan, &mut Vec::new()).unwrap();
+    let expected = vec![(15, 5), (60, 1), (75, 5), (120, 4)];
     assert_eq!(
-        (timeline.totals.is_settled, timeline.swing),
-        (false, Some((3, 5)))
+        (changes(&timeline), timeline.totals.is_settled),
+        (expected, true)
     );
-    // Once there and back could be all.
-    let timeline = play(
-        &World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]),
-        "30s",
-        "",
-    );
-    assert_eq!((timeline.totals.is_settled, timeline.swing), (false, None));
 }
 
 /// What the values of a trace come to. Two pods with 50m each are at the target.

@@ -2800,12 +2800,19 @@ fn what_the_version_drops_cannot_be_assumed() {
     let candidate = manifest("  maxReplicas: 9\n  behavior: {scaleUp: {tolerance: 0.05}}");
     let old = ["--kubernetes-version", "v1.34"];
     let predict = |flags: &[&str]| with_candidate("dropped", &manifest("  maxReplicas: 9"), flags);
+    // v1.30 has neither the field nor the gate.
+    let lacks = "drops this field, which it does not have";
+    let neither = "remove it, or use another --kubernetes-version";
     let hint = "--feature-gates HPAConfigurableTolerance=true";
-    for ran in [
-        predict(&[&old[..], &["--set", tolerance]].concat()),
-        with_candidate("dropped_too", &candidate, &old),
-    ] {
-        ran.fails(2, &[".tolerance: v1.34", hint]);
+    let gated = "drops this field unless the feature gate HPAConfigurableTolerance is on";
+    for (version, why, hint) in [("v1.34", gated, hint), ("v1.30", lacks, neither)] {
+        let flags = ["--kubernetes-version", version];
+        for ran in [
+            predict(&[&flags[..], &["--set", tolerance]].concat()),
+            with_candidate("dropped_too", &candidate, &flags),
+        ] {
+            ran.fails(2, &[".tolerance: v1.3", why, hint]);
+        }
     }
     let gate = ["--feature-gates", "HPAConfigurableTolerance=true"];
     predict(&[&old[..], &gate, &["--set", tolerance]].concat()).text();

@@ -25,6 +25,7 @@ use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
+use crate::version::Stage;
 use crate::whatif::unit;
 
 /// The item of an override by a manifest.
@@ -404,13 +405,20 @@ fn update(
         } else {
             path.clone()
         };
-        return Err(Error::usage(format!(
-            "{origin}: {path}: {} drops this field unless the feature gate {gate} is on",
-            controller.version
-        ))
-        .hint(format!(
-            "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
-        )));
+        let version = &controller.version;
+        let (why, gates) = if Stage::of(gate, version).is_settable() {
+            (
+                format!(" unless the feature gate {gate} is on"),
+                format!("--feature-gates {gate}=true or "),
+            )
+        } else {
+            (", which it does not have".to_owned(), String::new())
+        };
+        return Err(
+            Error::usage(format!("{origin}: {path}: {version} drops this field{why}")).hint(
+                format!("field-ignored: remove it, or use {gates}another --kubernetes-version"),
+            ),
+        );
     }
     let bounds = bounds(&spec);
     let updated =

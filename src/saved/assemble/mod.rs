@@ -245,18 +245,11 @@ impl<'i, 'o> Place<'i, 'o> {
         };
         let metrics = answers.all();
         notes.extend(answers.repeated());
-        let other_hpas = portion
-            .sharing
-            .iter()
-            .filter(|place| **place != own)
-            .filter_map(|place| self.known.get(place).cloned());
-        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let stated = unknown.filter_map(|(_, unknown)| unknown.as_stated(&hpa));
         let snapshot = Snapshot {
             now: *now,
             controller,
             metrics,
-            other_hpas: other_hpas.chain(stated).collect(),
+            other_hpas: self.others(own, &hpa, &portion.sharing),
             pods: portion.pods.iter().copied().cloned().collect(),
             pod_metrics: match requests.pod_metrics(&hpa) {
                 Some(saved) => saved.to_vec(),
@@ -348,6 +341,15 @@ impl<'i, 'o> Place<'i, 'o> {
             manifest,
             is_rejected,
         })
+    }
+
+    /// Returns the HPAs at these places that select the same pods, if known, and those that share pods by the last status.
+    fn others(&self, own: usize, hpa: &Hpa, sharing: &BTreeSet<usize>) -> Vec<Shared<OtherHpa>> {
+        let places = sharing.iter().filter(|place| **place != own);
+        let known = places.filter_map(|place| self.known.get(place).cloned());
+        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        let stated = unknown.filter_map(|(_, unknown)| unknown.as_stated(hpa));
+        known.chain(stated).collect()
     }
 
     /// Returns notes about what an input leaves open for an HPA, and what of it is not used.

@@ -100,16 +100,6 @@ impl Pass {
         self.outlook.is_unanswered(&self.decision)
     }
 
-    /// Returns the first time at which a pod leaves its group, if the next pass may run after it.
-    pub fn leaving(&self) -> Option<Timestamp> {
-        outlook::leaving(
-            &self.input.snapshot,
-            &self.remembered,
-            self.decision.metrics(),
-        )
-        .min()
-    }
-
     /// Returns the unknowns that the passes of a run may depend on, with its highest replicas and its proposals.
     pub fn doubts(&self, highest: i32, asked: Option<Bounds>) -> Doubts {
         // At 0 the replicas stay, whatever is remembered or read.
@@ -120,7 +110,7 @@ impl Pass {
         // The candidates' metrics come after those of the spec.
         let mut own = metrics.iter().take(hpa.spec.metrics.len());
         let metrics = own.any(MetricAnswer::is_unread);
-        let time = self.elsewhen.is_some() || self.leaving().is_some();
+        let time = self.elsewhen.is_some();
         // Other values, or another time, lead to other proposals. Without any, nothing is held back.
         let possible = if metrics || time {
             Some(Bounds::UNKNOWN)

@@ -688,12 +688,6 @@ impl PodRow {
             sample_from: None,
         }
     }
-
-    /// Returns the time from which on a pass puts the pod into another group, if nothing else changes. A pod that is
-    /// being deleted stays in its group for as long as it exists.
-    pub fn leaves(&self) -> Option<Timestamp> {
-        self.until.filter(|_| self.clause != Clause::Deleted)
-    }
 }
 
 /// The groups of `groupPods`.

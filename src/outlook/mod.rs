@@ -12,9 +12,8 @@ use serde::Serialize;
 pub use ahead::longest_wait;
 
 use crate::apimachinery::json::time;
-use crate::calendar::Calendar;
 use crate::engine;
-use crate::engine::decision::{Decision, MetricStep, PodRow, Step, UnreadMetrics};
+use crate::engine::decision::{Decision, Step, UnreadMetrics};
 use crate::engine::rules::Rules;
 use crate::memory::{Memory, Remembered};
 use crate::snapshot::past::{Bounds, Past};
@@ -195,36 +194,12 @@ fn at_bounds_if_written(
         return Vec::new();
     };
     let current = scale.spec_replicas;
-    let earliest = snapshot.now.plus(remembered.delay.least);
-    let times: BTreeSet<Timestamp> = leaving(snapshot, remembered, decision.metrics())
-        .map(|at| at.max(earliest))
-        .collect();
-    let mut later = Vec::new();
-    for now in times {
-        let mut by_then = snapshot.clone();
-        by_then.now = now;
-        later.push(engine::reconcile(&by_then, &remembered.likely));
-    }
-    let open = |it: &Decision| bounds::proposals(it, current);
-    if open(decision).is_none() && later.is_empty() && remembered.possible.is_none() {
-        return Vec::new();
-    }
-    let asked = |it: &Decision| open(it).unwrap_or(Vec::from_iter(it.proposal));
-    let all = [decision].into_iter().chain(&later);
-    normalized(snapshot, remembered, current, all.flat_map(asked).collect())
-}
-
-/// Returns the times until the next pass from which on it puts a pod into another group than metrics do that were
-/// evaluated at the snapshot's time.
-pub(crate) fn leaving<'d>(
-    snapshot: &Snapshot,
-    remembered: &Remembered,
-    metrics: impl IntoIterator<Item = &'d MetricStep>,
-) -> impl Iterator<Item = Timestamp> {
-    let latest = snapshot.now.plus(remembered.delay.most);
-    let rows = metrics.into_iter().flat_map(|metric| &metric.pods);
-    rows.filter_map(PodRow::leaves)
-        .filter(move |at| *at <= latest)
+    let proposals = match bounds::proposals(decision, current) {
+        Some(proposals) => proposals,
+        None if remembered.possible.is_none() => return Vec::new(),
+        None => Vec::from_iter(decision.proposal),
+    };
+    normalized(snapshot, remembered, current, proposals)
 }
 
 /// Returns the memories that bound the result of a pass; none if the memory is known, or the pass ends before it is
@@ -338,11 +313,9 @@ fn normalized(
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
     use serde_json::json;
 
     use super::{Outlook, Past, Range, ahead};
-    use crate::build;
     use crate::engine;
     use crate::memory::{Memory, Remembered};
 
@@ -356,41 +329,6 @@ mod tests {
         // Without a recommendation it is followed at once; one of any count leads to twice the current one.
         let unknown = Outlook::new(&snapshot, &Remembered::unknown(snapshot.now), &decision);
         assert_eq!(unknown.range(&decision), Some(Range { min: 5, max: 20 }));
-    }
-
-    /// A pod that is not ready uses almost three times its target, and counts once its first five minutes are over.
-    #[test]
-    fn a_pod_may_count_by_the_next_pass() {
-        let metric = build::resource("cpu", &build::utilization(50));
-        let was_ready = |started: &str| {
-            let of = json!({"startTime": started, "conditions": [
-                {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]});
-            build::with(build::pod("web-1"), &json!({"status": of}))
-        };
-        for (started, delay, want) in [
-            ("2026-11-21T05:55:10Z", [0, 9], (2, 2)),
-            ("2026-11-21T05:55:10Z", [0, 10], (2, 4)),
-            ("2026-11-21T05:55:10Z", [12, 12], (2, 4)),
-            ("2026-11-21T05:55:00Z", [0, 15], (4, 4)),
-        ] {
-            let items = vec![
-                build::hpa(&json!({"maxReplicas": 100, "metrics": [metric]})),
-                build::scale(2),
-                build::state(&json!({})),
-                build::pod("web-0"),
-                was_ready(started),
-                build::pod_metrics("web-0", "45m"),
-                build::pod_metrics("web-1", "145m"),
-            ];
-            let snapshot = ahead::tests::assembled(items);
-            let mut known = Remembered::from_stated(&Memory::default());
-            let [least, most] = delay.map(SignedDuration::from_secs);
-            (known.delay.least, known.delay.most) = (least, most);
-            let decision = engine::reconcile(&snapshot, &known.likely);
-            let found = super::range(&snapshot, &known, &decision);
-            let (min, max) = want;
-            assert_eq!(found, Some(Range { min, max }), "{started} {delay:?}");
-        }
     }
 
     /// Replicas beyond the bounds are corrected, and at 0 the pass does nothing, whatever the metrics ask for; unless

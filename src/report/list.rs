@@ -302,7 +302,6 @@ impl Explanation<'_> {
         }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {
-                _ if self.pass.leaving().is_some() => "time uncertain",
                 Knowledge::Inferred => "history uncertain",
                 _ => "history unknown",
             };

@@ -736,48 +736,6 @@ fn a_history_without_effect_leaves_nothing_open() {
     insta::assert_snapshot!(page.why.join("\n"), @"You are not allowed to read queue: the pass may end anywhere from 2 to 6.");
 }
 
-/// A pod that is not ready counts five minutes after its start, 10 s from now, when the next pass may have run or not.
-#[test]
-fn what_the_next_pass_may_count_is_open() {
-    let metric = build::resource("cpu", &build::utilization(50));
-    let started = json!({"status": {"startTime": "2026-11-21T05:55:10Z", "conditions": [
-        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
-    let items = vec![
-        build::hpa(&json!({"maxReplicas": 100, "metrics": [metric]})),
-        build::scale(2),
-        build::state(&json!({})),
-        build::pod("web-0"),
-        build::with(build::pod("web-1"), &started),
-        build::pod_metrics("web-0", "45m"),
-        build::pod_metrics("web-1", "145m"),
-    ];
-    let input = common::read(&build::list(items)).expect("an input");
-    let open = [
-        "desired == 2",
-        "recommended == 2",
-        "metric.cpu.desired == 2",
-    ];
-    for (seconds, truth) in [(9, Truth::True), (10, Truth::Unknown)] {
-        let mut remembered = Remembered::of(&input);
-        remembered.delay.most = SignedDuration::from_secs(seconds);
-        let pass = Pass::with(input.clone(), remembered);
-        let gate = Gate::new(&expect(&open, &[])).expect("expressions");
-        let (all, _) = gate.judge(&PassFacts::of(&pass), []);
-        for one in all {
-            assert_eq!(one.truth, truth, "{}: {}", one.name(), one.because());
-        }
-        assert_eq!(pass.doubts(2, None).time, truth == Truth::Unknown);
-        let why = Page::new(&Explanation::new(&pass), false).why;
-        let doubt = "Not certain: the next pass may run after 06:00:10Z (in 10s), when the CPU of more pods counts; \
-                     2 to 4 are possible.";
-        assert_eq!(
-            why.iter().any(|it| it == doubt),
-            truth == Truth::Unknown,
-            "{why:?}"
-        );
-    }
-}
-
 /// A metric that could not be read may ask for replicas that cannot be written, as one that was read does.
 #[test]
 fn an_unread_metric_may_ask_for_what_cannot_be_written() {

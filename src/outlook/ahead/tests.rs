@@ -32,11 +32,6 @@ pub(crate) fn snapshot(current: i32, desired: i32, spec: &Value) -> Snapshot {
         queue,
         build::state(&json!({})),
     ];
-    assembled(items)
-}
-
-/// Returns the snapshot of saved objects.
-pub(crate) fn assembled(items: impl IntoIterator<Item = Value>) -> Snapshot {
     let mut objects = Objects::default();
     read_text(&build::list(items), "state", &mut objects).unwrap();
     let options = Options {

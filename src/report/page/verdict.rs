@@ -17,7 +17,7 @@ use crate::snapshot::ScaleError;
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
 use crate::whatif::thresholds::Borders;
-use crate::words::{count, distance, duration, future, lacking, list, percent, sentence, time};
+use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
 /// A pass whose time is known to within this many milliseconds is shown without the uncertainty of its time.
 const SHOWN: i64 = 2000;
@@ -211,10 +211,6 @@ impl Words<'_> {
         if clock.is_some_and(|doubt| doubt.alternative().is_some()) {
             unknown.push("the time is unknown".to_owned());
         }
-        unknown.extend(self.explanation.pass.leaving().map(|at| {
-            let at = future(self.now(), at);
-            format!("the next pass may run after {at}, when the CPU of more pods counts")
-        }));
         let history = match remembered.knowledge {
             Knowledge::Unknown => Some("the controller's history is unknown"),
             Knowledge::Inferred => Some("the controller's history is known only within bounds"),

@@ -359,9 +359,7 @@ impl<'a> PassFacts<'a> {
             PassField::Max => Fact::count(spec.max_replicas),
             PassField::Recommended => match (self.unread(), self.decision.proposal) {
                 (Some(unread), _) => unread,
-                (None, Some(proposal)) => self
-                    .leaving(self.decision.metrics())
-                    .unwrap_or_else(|| Fact::count(proposal)),
+                (None, Some(proposal)) => Fact::count(proposal),
                 (None, None) if self.decision.metrics().next().is_some() => {
                     Fact::unknown("the metrics do not decide")
                 }
@@ -401,9 +399,6 @@ impl<'a> PassFacts<'a> {
             MetricResult::Error(error) => return Fact::unknown(error.error.clone()),
             MetricResult::Unread(_) => return self.unread().unwrap_or_else(no_scale),
         };
-        if let Some(doubt) = self.leaving([metric]) {
-            return doubt;
-        }
         let current = &proposal.current;
         let of_nothing = proposal.total.is_some()
             && metric.target.average_value.is_some()
@@ -428,12 +423,6 @@ impl<'a> PassFacts<'a> {
             MetricField::Value => current.value.clone().map(Fact::Amount),
         };
         value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
-    }
-
-    /// Returns the doubt about what metrics say, if they may say something else by the next pass.
-    fn leaving<'d>(&self, metrics: impl IntoIterator<Item = &'d MetricStep>) -> Option<Fact> {
-        let mut times = outlook::leaving(self.snapshot, self.remembered, metrics);
-        times.next().map(|_| Fact::unknown(TIME))
     }
 
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> Fact) -> Fact {

@@ -10,7 +10,7 @@ use super::pods::{Role, TargetPods};
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
-use crate::engine::decision::{Decision, LimitStep};
+use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::metric::PodMetrics;
@@ -367,7 +367,7 @@ impl World {
             .is_some_and(|n| bounded(n.max(0)) != replicas)
             && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
-        let leaves = rows.any(|row| row.leaves().is_some());
+        let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
         let workload = &self.workload;
         !is_held
             && !leaves

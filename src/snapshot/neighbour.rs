@@ -5,13 +5,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Scale;
 use super::hpa::Hpa;
 use super::note::{Note, Subject};
 use super::pod::Pod;
 use super::right::UnknownFactCause;
 use super::shared::Shared;
 use super::written::Written;
+use super::{Scale, ScaleError, ScaleSelector};
+use crate::apimachinery::selector::Selector;
 
 /// The time within which a changed HPA has had a pass, even with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
@@ -112,14 +113,18 @@ impl UnknownSelector {
             .is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
     }
 
-    /// Returns the HPA as one that selects the same pods, if the last status of `own` says so and neither has changed
-    /// since. The passes of a changed HPA may come later, unless it is new: the status names it, so it has had one.
-    pub(crate) fn as_stated(&self, own: &Hpa) -> Option<Shared<OtherHpa>> {
+    /// Returns the HPA as one that selects the same pods, if the last status of `own` says so, and neither HPA nor the
+    /// selector has changed since. The passes of a changed HPA may come later, unless it is new: the status names it, so
+    /// it has had one.
+    pub(crate) fn as_stated(
+        &self,
+        own: &Hpa,
+        scale: &Result<Scale, ScaleError>,
+    ) -> Option<Shared<OtherHpa>> {
         let hpa = self.hpa.clone().filter(|_| self.may_be_stored())?;
-        let stated = own
-            .written
-            .status
-            .filter(|_| names_as_shared(own, &self.key))?;
+        let selector = ScaleSelector::of(scale).ok()?.parsed().ok()?;
+        let shared = Selector::parse(shared_selector(own, &self.key)?).ok()?;
+        let stated = own.written.status.filter(|_| shared == *selector)?;
         let Written { created, spec, .. } = &hpa.written;
         let settled = if spec == created {
             SignedDuration::ZERO
@@ -142,6 +147,7 @@ impl UnknownSelector {
     pub(crate) fn note_all<'u>(
         unknown: impl IntoIterator<Item = &'u Self>,
         own: &Hpa,
+        scale: &Result<Scale, ScaleError>,
         notes: &mut Vec<Note>,
     ) {
         const NAMED: usize = 20;
@@ -149,7 +155,7 @@ impl UnknownSelector {
         let mut unknown = unknown
             .into_iter()
             .filter(|it| !it.scales_target_of(own) && it.matters_to(compared));
-        notes.extend(unknown.by_ref().take(NAMED).map(|it| it.note(own)));
+        notes.extend(unknown.by_ref().take(NAMED).map(|it| it.note(own, scale)));
         let more = unknown.count();
         if more > 0 {
             let text = format!(
@@ -165,10 +171,10 @@ impl UnknownSelector {
         other.is_some_and(|other| other.spec.scale_target_ref.is_same(target))
     }
 
-    fn note(&self, own: &Hpa) -> Note {
+    fn note(&self, own: &Hpa, scale: &Result<Scale, ScaleError>) -> Note {
         let Self { key, why, .. } = self;
         let subject = Subject::UnknownSelector { hpa: key.clone() };
-        let text = match self.as_stated(own) {
+        let text = match self.as_stated(own, scale) {
             Some(_) => format!(
                 "assumed that the HPA {key} still selects the same pods, as in the last status: {why}"
             ),
@@ -234,11 +240,15 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     active.last_transition_time.filter(|_| has_passed)
 }
 
-/// Whether the last pass of an HPA found that another one selects some of its pods.
-fn names_as_shared(own: &Hpa, other: &str) -> bool {
-    let active = own.status.condition("ScalingActive");
-    let ambiguous = active.filter(|it| it.reason == "AmbiguousSelector");
-    ambiguous.is_some_and(|it| it.message.split(['[', ' ', ']']).any(|key| key == other))
+/// Returns the selector of an HPA's pods, if its last pass found that another HPA selects some of them.
+fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
+    let active = own.status.condition("ScalingActive")?;
+    let named = active.message.strip_prefix("pods by selector ")?;
+    let (selector, hpas) = named.split_once(" are controlled by ")?;
+    let (_, list) = hpas.split_once('[')?;
+    let (keys, _) = list.split_once(']')?;
+    let is_shared = active.reason == "AmbiguousSelector" && keys.split(' ').any(|it| it == other);
+    is_shared.then_some(selector)
 }
 
 /// Returns the time at which a pass that found no shared pods wrote the status. A pass that rescales may do
@@ -263,7 +273,7 @@ mod tests {
     use serde_json::json;
 
     use super::Written;
-    use super::{ComparedSelector, UnknownSelector, WhyUnknownSelector};
+    use super::{ComparedSelector, Scale, UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
 
@@ -459,10 +469,21 @@ mod tests {
         let new = "pods by selector app=web are controlled by more than one HPA (e.g. [ops/web ops/other])";
         let third =
             "pods by selector app=web are controlled by multiple HPAs: [ops/others ops/web]";
+        let others =
+            "pods by selector app=old are controlled by multiple HPAs: [ops/other ops/web]";
+        let label =
+            "pods by selector ops/other are controlled by multiple HPAs: [ops/third ops/web]";
         for (name, own, mut other, is_shared) in [
             ("shared", shared(old, 0), hpa(0, FINE, 1, 9), true),
             ("shared in 1.37", shared(new, 0), hpa(0, FINE, 1, 9), true),
             ("with a third", shared(third, 0), hpa(0, FINE, 1, 9), false),
+            (
+                "of other pods",
+                shared(others, 0),
+                hpa(0, FINE, 1, 9),
+                false,
+            ),
+            ("by a label", shared(label, 0), hpa(0, FINE, 1, 9), false),
             ("apart", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), false),
             ("own is changed", shared(old, 11), hpa(0, FINE, 1, 9), false),
             (
@@ -474,11 +495,12 @@ mod tests {
         ] {
             other.spec.scale_target_ref.name = "api".to_owned();
             let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), denied());
-            let found = unknown.as_stated(&own);
-            let scale = found.as_ref().map(|it| &it.scale);
-            assert_eq!(scale, is_shared.then_some(&None), "{name}");
+            let scale = Ok(Scale::new(2, "app=web"));
+            let found = unknown.as_stated(&own, &scale);
+            let stated = found.as_ref().map(|it| &it.scale);
+            assert_eq!(stated, is_shared.then_some(&None), "{name}");
             let mut notes = Vec::new();
-            UnknownSelector::note_all([&unknown], &own, &mut notes);
+            UnknownSelector::note_all([&unknown], &own, &scale, &mut notes);
             let assumes = notes
                 .iter()
                 .any(|note| note.to_string().starts_with("assumed that"));
@@ -488,14 +510,14 @@ mod tests {
 
     #[test]
     fn those_of_the_same_target_select_the_same_pods() {
-        let own = hpa(0, FINE, 1, 2);
+        let (own, scale) = (hpa(0, FINE, 1, 2), Ok(Scale::new(2, "app=web")));
         for (target, notes) in [("web", 0), ("api", 1)] {
             let mut other = hpa(5, FINE, 6, 6);
             other.spec.scale_target_ref.name = target.to_owned();
             let why = WhyUnknownSelector::NoTarget(format!("Deployment {target}"));
             let unknown = UnknownSelector::new("default/other".to_owned(), Some(&other), why);
             let mut noted = Vec::new();
-            UnknownSelector::note_all([&unknown], &own, &mut noted);
+            UnknownSelector::note_all([&unknown], &own, &scale, &mut noted);
             assert_eq!(noted.len(), notes, "{noted:?}");
         }
     }

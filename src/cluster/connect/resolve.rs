@@ -74,16 +74,8 @@ pub(crate) fn resolve(
     let nothing = is_empty(&target);
     if target.cluster.server.is_empty() {
         match &in_cluster {
-            // As in client-go, only these two flags change the connection of the account.
-            Some(own) if is_empty(&without_token_and_authority(&target)) => {
-                let Endpoint { cluster, user, .. } = own.clone();
-                if target.cluster.certificate_authority.is_empty() {
-                    target.cluster.certificate_authority = cluster.certificate_authority;
-                }
-                target.cluster.server = cluster.server;
-                if target.user.token.is_empty() {
-                    target.user = user;
-                }
+            Some(own) if is_empty(&entries) => {
+                target = with_account(own, target)?;
             }
             _ => return Err(no_server(cluster_name, loaded, nothing)),
         }
@@ -103,11 +95,31 @@ pub(crate) fn resolve(
     Ok(target)
 }
 
-fn without_token_and_authority(target: &Endpoint) -> Endpoint {
-    let mut rest = target.clone();
+/// Returns the connection of a pod's account with what the flags state. As in client-go, only the token and the
+/// authority change it.
+fn with_account(own: &Endpoint, stated: Endpoint) -> Result<Endpoint, Error> {
+    let authority = stated.cluster.certificate_authority.clone();
+    let token = stated.user.token.clone();
+    let mut rest = stated;
     rest.cluster.certificate_authority.clear();
     rest.user.token = Secret::default();
-    rest
+    if !is_empty(&rest) {
+        return Err(Error::failed(
+            "the service account of a pod takes only --token and --certificate-authority",
+        )
+        .hint("use --kubeconfig or KUBECONFIG for other connection flags"));
+    }
+    let mut target = own.clone();
+    if !authority.is_empty() {
+        target.cluster.certificate_authority = authority;
+    }
+    if !token.is_empty() {
+        target.user = User {
+            token,
+            ..User::default()
+        };
+    }
+    Ok(target)
 }
 
 /// Whether there is neither a cluster nor a user.

@@ -117,7 +117,10 @@ pub async fn fetch(
             error
         }
     })?;
-    let (version, others, events) = optional.take(&observed.hpa, &mut observed.notes);
+    let Observed {
+        hpa, scale, notes, ..
+    } = &mut observed;
+    let (version, others, events) = optional.take(hpa, scale, notes);
     answers.surround(&mut observed, &wishes);
     let (lease, control_plane) = optional.controller.come(session);
     let evidence = Evidence {

@@ -389,6 +389,7 @@ impl<'s> Neighbours<'s> {
     fn beside(&self, item: &HpaItem, needed: &mut Observed) {
         let Observed {
             hpa,
+            scale,
             pods,
             others,
             notes,
@@ -406,7 +407,7 @@ impl<'s> Neighbours<'s> {
         others.extend(known.map(|(_, known)| known.clone()));
         let unknown = self.unknown.iter().filter(|(other, _)| is_other(other));
         let unknown = unknown.map(|(_, unknown)| unknown);
-        others.extend(unknown.clone().filter_map(|it| it.as_stated(hpa)));
-        UnknownSelector::note_all(unknown, hpa, notes);
+        others.extend(unknown.clone().filter_map(|it| it.as_stated(hpa, scale)));
+        UnknownSelector::note_all(unknown, hpa, scale, notes);
     }
 }

@@ -26,6 +26,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::right::UnknownFact;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, paused};
+use crate::snapshot::{Scale, ScaleError};
 
 /// The number of scales that are requested concurrently.
 const AT_ONCE: usize = 8;
@@ -87,13 +88,15 @@ impl OptionalAnswers {
     pub(super) fn take(
         &self,
         own: &Hpa,
+        scale: &Result<Scale, ScaleError>,
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(&self.version, notes);
         let mut others =
             come(self.others.get(), UnknownFact::SharedPods, notes).unwrap_or_default();
-        UnknownSelector::note_all(&others.unknown, own, notes);
-        let stated = others.unknown.iter().filter_map(|it| it.as_stated(own));
+        UnknownSelector::note_all(&others.unknown, own, scale, notes);
+        let unknown = others.unknown.iter();
+        let stated = unknown.filter_map(|it| it.as_stated(own, scale));
         others.known.extend(stated);
         let events = come(self.events.get(), UnknownFact::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)

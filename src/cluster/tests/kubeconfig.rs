@@ -261,7 +261,15 @@ fn a_pods_account_is_for_empty_configurations_only() {
     assert_eq!(target.user.token_file, "");
     let authority = directory.write("other.crt", "");
     let insecure = flags(|flags| flags.insecure_skip_tls_verify = Some(true));
-    assert!(message(&insecure, &env).starts_with("no kubeconfig found"));
+    assert!(message(&insecure, &env).starts_with("the service account of a pod takes only"));
+    for text in [
+        "current-context: a\ncontexts: [{name: a, context: {user: u}}]\nusers: [{name: u, user: {token: t}}]\n",
+        "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\nclusters: [{name: c, cluster: {certificate-authority: /x}}]\n",
+    ] {
+        let path = directory.write("part", text);
+        let part = directory.env(&[&pod[..], &[("KUBECONFIG", &*path)]].concat());
+        assert!(resolved(&ConnectionFlags::default(), &part).is_err());
+    }
     let own_authority = flags(|flags| flags.certificate_authority = Some(authority.clone()));
     let target = resolved(&own_authority, &env).unwrap();
     assert_eq!(target.cluster.certificate_authority, authority);

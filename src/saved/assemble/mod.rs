@@ -51,7 +51,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Settings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, TargetElsewhere, Workload};
-use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
 
 /// Finds the HPA among the objects and collects everything that its pass needs. `clock` is the system time,
 /// used if neither input nor command line states one.
@@ -249,7 +249,7 @@ impl<'i, 'o> Place<'i, 'o> {
             now: *now,
             controller,
             metrics,
-            other_hpas: self.others(own, &hpa, &portion.sharing),
+            other_hpas: self.others(own, &hpa, &scale, &portion.sharing),
             pods: portion.pods.iter().copied().cloned().collect(),
             pod_metrics: match requests.pod_metrics(&hpa) {
                 Some(saved) => saved.to_vec(),
@@ -344,11 +344,17 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 
     /// Returns the HPAs at these places that select the same pods, if known, and those that share pods by the last status.
-    fn others(&self, own: usize, hpa: &Hpa, sharing: &BTreeSet<usize>) -> Vec<Shared<OtherHpa>> {
+    fn others(
+        &self,
+        own: usize,
+        hpa: &Hpa,
+        scale: &Result<Scale, ScaleError>,
+        sharing: &BTreeSet<usize>,
+    ) -> Vec<Shared<OtherHpa>> {
         let places = sharing.iter().filter(|place| **place != own);
         let known = places.filter_map(|place| self.known.get(place).cloned());
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        let stated = unknown.filter_map(|(_, unknown)| unknown.as_stated(hpa));
+        let stated = unknown.filter_map(|(_, unknown)| unknown.as_stated(hpa, scale));
         known.chain(stated).collect()
     }
 
@@ -380,7 +386,7 @@ impl<'i, 'o> Place<'i, 'o> {
             notes.extend(fewer_pods(snapshot));
         }
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
-        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, &mut notes);
+        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, scale, &mut notes);
         let unused = objects.skipped.iter();
         notes.extend(
             unused

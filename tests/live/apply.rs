@@ -302,15 +302,18 @@ fn what_moves_at_the_write_keeps_it_out() {
         };
         check(name, vec![(put(), Fault::Before(change))], &[], &want);
     }
-    // A proxy that does not know a path says nothing about the objects.
+    // A path that a proxy does not know, or that is not served, says nothing about the objects.
     let want = Want {
         code: 1,
         sent: 0,
         replicas: 2,
         told: "; nothing written\n",
     };
-    let unknown = Fault::Answer(Answer::text(404, "404 page not found").with("Via", "1.1 gateway"));
-    check("a proxy's 404", vec![(get(2), unknown)], &[], &want);
+    let audited = Answer::text(404, "404 page not found");
+    for answer in [audited.clone().with("Via", "1.1 gateway"), audited] {
+        let faults = vec![(get(2), Fault::Answer(answer))];
+        check("a 404 in text", faults, &[], &want);
+    }
     let mut cluster = cluster();
     cluster.fault(
         put(),

@@ -170,7 +170,14 @@ impl Failure {
         }
     }
 
-    /// Whether the API server says that the object does not exist (404); a proxy may not know the path.
+    /// Whether the API server says that the object does not exist: a 404 with a Status. A text may also mean that the
+    /// server does not serve the path at the moment.
+    pub fn is_gone(&self) -> bool {
+        self.api()
+            .is_some_and(|status| status.code == 404 && status.from_server)
+    }
+
+    /// Whether the API server does not find the object, or does not serve the path (404); a proxy may not know the path.
     pub fn is_not_found(&self) -> bool {
         self.api()
             .is_some_and(|status| status.code == 404 && !status.may_be_of_another())

@@ -273,7 +273,7 @@ impl Write for EventWrite<'_> {
                 self.is_in(&response).await?;
                 Ok(ReadBack::Written((), true))
             }
-            Err(e) if e.is_not_found() => Ok(ReadBack::Still),
+            Err(e) if e.is_gone() => Ok(ReadBack::Still),
             // Users who may create events may not be allowed to read them. Sending the event again reveals the same.
             Err(e) if e.is_forbidden() => Ok(ReadBack::Hidden),
             Err(e) => Err(e),

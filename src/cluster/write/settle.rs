@@ -278,7 +278,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
             Ok(ReadBack::Hidden) if is_conflict => write.open(),
-            look if is_conflict && look.as_ref().err().is_none_or(Failure::is_not_found) => {
+            look if is_conflict && look.as_ref().err().is_none_or(Failure::is_gone) => {
                 return Fate::Overtaken {
                     what: lost.to_owned(),
                     is_gone: look.is_err(),
@@ -293,7 +293,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
                 return Fate::Superseded(format!("{lost}; {what}"));
             }
-            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
+            Err(e) if e.is_gone() => return Fate::Superseded(format!("{lost}; now {e}")),
             Ok(ReadBack::Still | ReadBack::Hidden)
                 if matches!(doubt, Doubt::Lost { again: true }) =>
             {
@@ -446,6 +446,16 @@ mod tests {
     fn by_proxy(code: u16) -> Failure {
         let status = ApiStatus {
             code,
+            ..ApiStatus::default()
+        };
+        Failure::of(status, "/scale")
+    }
+
+    /// A text of the API server, which does not serve the path.
+    fn unserved() -> Failure {
+        let status = ApiStatus {
+            code: 404,
+            has_audit_id: true,
             ..ApiStatus::default()
         };
         Failure::of(status, "/scale")
@@ -613,6 +623,18 @@ mod tests {
                 vec![Err(answer(404))],
                 superseded(&format!("now {}", answer(404))),
                 "s l",
+            ),
+            (
+                vec![],
+                (0..5).map(|_| Err(unserved())).collect(),
+                unknown(&format!("reading also failed: {}", unserved())),
+                "s l 200 l 400 l 800 l 1600 l",
+            ),
+            (
+                vec![Err(answer(409))],
+                vec![Err(unserved()), Ok(ReadBack::Written((), true))],
+                told(Told::Conflict(answer(409).to_string())),
+                "s l 200 l",
             ),
             (
                 vec![Err(lost()), Ok(())],

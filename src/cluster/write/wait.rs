@@ -126,7 +126,7 @@ async fn look(
     let target = match target(session, at).await {
         Ok(target) if target.metadata.uid == at.state.uid => target,
         Ok(_) => return Ok(Some(WaitEnd::Gone)),
-        Err(e) if e.is_not_found() => return Ok(Some(WaitEnd::Gone)),
+        Err(e) if e.is_gone() => return Ok(Some(WaitEnd::Gone)),
         Err(e) => return Err(e),
     };
     let [there, ready] = target.counts();

@@ -428,7 +428,7 @@ impl Attempts<'_> {
 
 /// Returns the outcome if a read right before the write fails.
 fn unseen(failure: Failure) -> ApplyOutcome {
-    if failure.is_not_found() {
+    if failure.is_gone() {
         ApplyOutcome::Moved {
             what: failure.to_string(),
             is_gone: true,

@@ -118,17 +118,7 @@ impl FromStr for Version {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unreadable = || "not a version such as v1.31.4".to_owned();
-        let number = text.strip_prefix('v').unwrap_or(text);
-        let rest = number.strip_prefix("1.").ok_or_else(unreadable)?;
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (minor, after) = rest.split_at(end);
-        if !(after.is_empty() || after.starts_with(['.', '+', '-'])) {
-            return Err(unreadable());
-        }
-        let minor: u32 = minor.parse().map_err(|_| unreadable())?;
+        let minor = minor_of(text).ok_or("not a version such as v1.31.4")?;
         if minor < OLDEST {
             return Err(format!(
                 "v1.{minor} is older than v1.{OLDEST}, the oldest rules known"
@@ -139,6 +129,23 @@ impl FromStr for Version {
             stated: Some(text.to_owned()),
         })
     }
+}
+
+/// Whether a version is stated that is older than the oldest known one, and so lacks `autoscaling/v2`.
+pub(crate) fn is_too_old(stated: &str) -> bool {
+    minor_of(stated).is_some_and(|minor| minor < OLDEST)
+}
+
+/// Returns the minor version of a stated version 1.
+fn minor_of(stated: &str) -> Option<u32> {
+    let number = stated.strip_prefix('v').unwrap_or(stated);
+    let rest = number.strip_prefix("1.")?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (minor, after) = rest.split_at(end);
+    let is_readable = after.is_empty() || after.starts_with(['.', '+', '-']);
+    minor.parse().ok().filter(|_| is_readable)
 }
 
 /// The feature gates on which a pass depends.
@@ -215,7 +222,7 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, Version};
+    use super::{Stage, Version, is_too_old};
 
     #[test]
     fn versions_are_read_as_vendors_write_them() {
@@ -253,6 +260,7 @@ mod tests {
         }
         let old = "v1.22 is older than v1.23, the oldest rules known".to_owned();
         assert_eq!("v1.22.17".parse::<Version>(), Err(old));
+        assert!(is_too_old("v1.22.17") && !is_too_old("v1.23.0") && !is_too_old("v2.1"));
     }
 
     #[test]

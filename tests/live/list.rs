@@ -303,6 +303,26 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     list(&server, &["-A"]).fails(1, &["(v1.36.2) does not serve autoscaling/v2\nhint: "]);
 }
 
+/// Up to v1.21, no answer has the header `Audit-Id`.
+#[test]
+fn a_server_that_is_too_old_is_not_taken_for_a_proxy() {
+    for (version, error) in [
+        (
+            "v1.21.14",
+            "error: the server (v1.21.14) does not serve autoscaling/v2\nhint: it is served as of Kubernetes v1.23\n",
+        ),
+        ("v1.36.2", "hint: a proxy or another host "),
+    ] {
+        let mut cluster = recorded();
+        cluster.version(&json!({"gitVersion": version}));
+        let unserved = Answer::text(404, "404 page not found").with("Via", "1.1 gateway");
+        cluster.fault(When::on("/apis/autoscaling/v2/"), Fault::Answer(unserved));
+        let server = Server::start(cluster);
+        list(&server, &["web"]).fails(1, &[error]);
+        list(&server, &["-A"]).fails(1, &[error]);
+    }
+}
+
 /// Returns the maximum number of concurrent requests of a kind.
 fn at_once(requests: &[Recorded], sort: impl Fn(&Recorded) -> bool) -> usize {
     let spans: Vec<_> = requests

@@ -16,7 +16,7 @@ use super::common::{AboutAll, Answers, Common, Whole, by_namespace};
 use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
 use super::namespace::answer;
-use super::optional::unserved;
+use super::optional::{is_unserved, unserved};
 use super::surroundings::Wish;
 use super::{AT_ONCE, Fetch, GRACE, ReadingTime, graceful, hpas_path, needs_discovery};
 use crate::args::Named;
@@ -85,11 +85,11 @@ pub async fn fetch_all(
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
     let grace = |needed: &Result<_, Failure>| {
-        let is_not_found = needed.as_ref().is_err_and(Failure::is_not_found);
-        is_not_found.then_some(GRACE)
+        let is_404 = needed.as_ref().is_err_and(Failure::is_404);
+        is_404.then_some(GRACE)
     };
     let refused = graceful(needed, &more, grace).await.map_err(|e| {
-        if e.is_not_found() {
+        if is_unserved(&e, &about.version) {
             unserved(&about.version)
         } else {
             e.into()

@@ -108,13 +108,12 @@ pub async fn fetch(
     let pass = graceful(asking, &others, |answer| grace(answer, GRACE_OF_OTHERS));
     let answered = graceful(pass, &more, |answer| grace(answer, GRACE)).await;
     let (mut observed, wishes) = answered.map_err(|FetchError { failure, no_hpa }| {
-        let error = Error::from(failure);
         if no_hpa {
             let Objects { scaled_objects, .. } = answers.take(&Wish::scaled_objects(namespace));
             let flags = session.command_flags();
-            optional.about_absence([namespace, name], error, &scaled_objects, flags)
+            optional.about_absence([namespace, name], failure, &scaled_objects, flags)
         } else {
-            error
+            failure.into()
         }
     })?;
     let Observed {
@@ -178,7 +177,7 @@ type Awaited<T> = OnceCell<Result<T, Failure>>;
 /// The reason why there is no answer.
 struct FetchError {
     failure: Failure,
-    /// Whether the HPA itself does not exist.
+    /// Whether the HPA itself does not exist, as far as a 404 shows.
     no_hpa: bool,
 }
 
@@ -233,7 +232,7 @@ impl Fetch<'_> {
     ) -> Result<(Observed, Vec<Wish>), FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
         let found = self.hpa(name).await.map_err(|failure| {
-            let no_hpa = failure.is_not_found();
+            let no_hpa = failure.is_404();
             if no_hpa {
                 wish(Wish::scaled_objects(self.namespace));
             }

@@ -27,6 +27,7 @@ use crate::snapshot::right::UnknownFact;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, paused};
 use crate::snapshot::{Scale, ScaleError};
+use crate::version;
 
 /// The number of scales that are requested concurrently.
 const AT_ONCE: usize = 8;
@@ -103,19 +104,24 @@ impl OptionalAnswers {
     }
 
     /// Returns the error about an HPA that does not exist, with the names of the existing ones, or the reason
-    /// why there can be none.
+    /// why there can be none. A proxy's 404 stays as it is.
     pub(super) fn about_absence(
         &self,
         [namespace, name]: [&str; 2],
-        error: Error,
+        failure: Failure,
         scaled_objects: &[ScaledObject],
         flags: &CommandFlags,
     ) -> Error {
         let names = self.names.take();
         if let Some(Err(e)) = self.others.get()
-            && e.is_not_found()
+            && is_unserved(e, &self.version)
         {
             return unserved(&self.version);
+        }
+        let is_absent = failure.is_not_found();
+        let error = Error::from(failure);
+        if !is_absent {
+            return error;
         }
         if let Some(hint) = paused(scaled_objects.iter(), name, flags) {
             return error.hint(hint);
@@ -127,6 +133,14 @@ impl OptionalAnswers {
         }
         error.hint(format!("the namespace {namespace} has {}", listed(&names)))
     }
+}
+
+/// Whether the server does not serve the API version that the controller uses, as the failed list of its HPAs shows. A
+/// server that is too old for it adds no header to its 404, either.
+pub(super) fn is_unserved(list: &Failure, version: &Awaited<ServerVersion>) -> bool {
+    let is_too_old = |said: &ServerVersion| version::is_too_old(&said.git_version);
+    let read = version.get().and_then(|said| said.as_ref().ok());
+    list.is_not_found() || (list.is_404() && read.is_some_and(is_too_old))
 }
 
 /// Returns the error about a server that lacks the API version that the controller uses.

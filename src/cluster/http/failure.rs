@@ -183,6 +183,11 @@ impl Failure {
             .is_some_and(|status| status.code == 404 && !status.may_be_of_another())
     }
 
+    /// Whether the answer is a 404, whoever gave it.
+    pub(crate) fn is_404(&self) -> bool {
+        self.status() == Some(404)
+    }
+
     /// Whether access is forbidden (403).
     pub fn is_forbidden(&self) -> bool {
         self.status() == Some(403)

@@ -317,9 +317,10 @@ fn a_selector_or_a_count_of_zero_is_an_outcome() {
 #[test]
 fn a_scale_that_a_proxy_does_not_find_leaves_no_answer() {
     let unknown = Answer::text(404, "default backend - 404").with("Via", "1.1 gateway");
-    let of_another = "hint: a proxy or another host has answered";
-    let error = "Error from server (NotFound): the server could not find the requested resource";
-    at(SCALE, Fault::Answer(unknown)).fails(1, &[error, of_another]);
+    let of_another = "hint: a proxy or another host may have answered (no Audit-Id header): check ";
+    let error = ": default backend - 404\n";
+    at(SCALE, Fault::Answer(unknown))
+        .fails(1, &["error: HTTP 404 from 127.0.0.1:", error, of_another]);
 }
 
 /// Rows 14 and 36 to 38.
@@ -373,6 +374,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             vec![
                 "error: HTTP 502 from 127.0.0.1:",
                 "<html> <head><title>502 Bad Gateway</title></head>",
+                "hint: a proxy or another host may have answered",
             ],
         ),
         (

@@ -485,7 +485,7 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
     let unauthorized = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
         "reason": "Unauthorized", "message": "Unauthorized", "code": 401});
     let blocked = r#"{"error": "blocked by policy"}"#;
-    let of_another = "a proxy or another host has answered";
+    let of_another = "a proxy or another host may have answered";
     for (failure, message, hint) in [
         (
             Fault::CutInBody,

@@ -47,7 +47,9 @@ impl From<Failure> for Error {
         let text = failure.to_string();
         // Only these start with `error: ` in kubectl.
         let plain = match &failure.kind {
-            FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
+            FailureKind::Api(status) => {
+                status.speaks_for_another() || status.reason == "Unauthorized"
+            }
             FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
             _ => false,
         };

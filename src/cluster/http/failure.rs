@@ -349,10 +349,11 @@ impl Failure {
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
             FailureKind::Api(status) if status.may_be_of_another() => {
-                Some(
-                    "a proxy or another host has answered: check the server's address, proxy-url and HTTPS_PROXY"
-                        .to_owned(),
-                )
+                let sign = if status.has_no_sign() { " (no Audit-Id header)" } else { "" };
+                Some(format!(
+                    "a proxy or another host may have answered{sign}: check the server's address, proxy-url and \
+                     HTTPS_PROXY"
+                ))
             }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 Some("check the credentials that are sent, or log in again".to_owned())
@@ -365,7 +366,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            FailureKind::Api(status) if status.html => f.write_str(&self.of_another(status)),
+            FailureKind::Api(status) if status.speaks_for_another() => {
+                write!(f, "{}{}", self.of_another(status), self.patience())
+            }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 let message = &status.message;
                 write!(f, "You must be logged in to the server ({message})")

@@ -50,8 +50,17 @@ impl ApiStatus {
     /// Whether a proxy before the API server, or another host, may have answered in its place. An API server answers with
     /// a Status, or with text and its header, also if it passes on the text of a metrics API or cannot reach one.
     pub(crate) fn may_be_of_another(&self) -> bool {
-        let has_no_sign = !self.from_server && !self.has_audit_id;
-        self.html || has_no_sign || matches!(self.code, 300..=399 | 407)
+        self.html || self.has_no_sign() || matches!(self.code, 300..=399 | 407)
+    }
+
+    /// Whether nothing in the answer is an API server's: neither a Status nor the header `Audit-Id`.
+    pub(crate) fn has_no_sign(&self) -> bool {
+        !self.from_server && !self.has_audit_id
+    }
+
+    /// Whether the body is told instead of client-go's message, which would say that the server answered.
+    pub(crate) fn speaks_for_another(&self) -> bool {
+        self.may_be_of_another() && !self.body.is_empty()
     }
 
     /// Returns the start of the body in one line.

@@ -312,6 +312,16 @@ fn failures_in_kubectls_words() {
             false,
         ),
         (
+            answer("404 Not Found", "", "default backend - 404"),
+            "HTTP 404 from HOST: default backend - 404",
+            false,
+        ),
+        (
+            answer("404 Not Found", "Audit-Id: 1\r\n", "404 page not found"),
+            "Error from server (NotFound): the server could not find the requested resource",
+            true,
+        ),
+        (
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort".to_owned(),
             "invalid response for GET /a: the connection was lost during the response",
             false,

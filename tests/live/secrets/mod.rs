@@ -582,7 +582,7 @@ fn show_nothing_of(user: &Value, header: &str, bearer: &str) {
 /// Tries one answer, at all places.
 fn show_nothing_in(case: &str, answer: &Answer, user: &Value, bearer: &str) {
     // Values of a wrong type are not quoted either.
-    let is_text = ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
+    let is_text = ["no JSON", "another type", "JSON of a text"].contains(&case);
     let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
     for (path, verbs) in [
         (HPAS, &[EXPLAIN, LIST][..]),

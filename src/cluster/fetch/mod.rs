@@ -448,18 +448,21 @@ pub(in super::super) fn admitted(text: &str, asked: &[String; 2]) -> Result<HpaO
     let [namespace, name] = asked;
     let object = accepted(admit::admit(text, namespace, rules()))?;
     let ObjectMeta {
-        namespace: other,
+        namespace: stated,
         name: found,
         ..
     } = &object.metadata;
-    if [other, found] == [namespace, name] {
-        Ok(object)
-    } else {
-        let other = format!("{other}/{found}");
-        Err(format!(
-            "the object is {other:?}, not \"{namespace}/{name}\""
-        ))
+    check_requested([stated, found], [namespace, name])?;
+    Ok(object)
+}
+
+/// Checks that an object has the namespace and name that were requested: a cache may mix up its entries.
+fn check_requested(found: [&str; 2], requested: [&str; 2]) -> Result<(), String> {
+    if found == requested {
+        return Ok(());
     }
+    let [other, wanted] = [found, requested].map(|of| of.join("/"));
+    Err(format!("the object is {other:?}, not {wanted:?}"))
 }
 
 /// Returns the rules for an object that a server has accepted: it is not validated again under any rules.

@@ -95,16 +95,16 @@ impl ServedScale {
     /// Returns the values that a pass needs, or the controller's outcome without them.
     pub(super) fn scale(self) -> Result<Scale, ScaleError> {
         let ServedStatus { replicas, selector } = self.object.status;
-        let selector = selector.map_err(|e| {
-            let object =
-                "an object from a /scale endpoint which was not convertible to autoscaling Scale";
-            ScaleError::Get(format!("received {object}: {e}"))
-        })?;
-        Ok(Scale {
-            spec_replicas: self.object.spec.replicas,
-            status_replicas: replicas,
-            selector: selector.into(),
-        })
+        match selector {
+            Ok(text) => Ok(Scale {
+                spec_replicas: self.object.spec.replicas,
+                status_replicas: replicas,
+                selector: text.into(),
+            }),
+            Err(e) => Err(ScaleError::Get(format!(
+                "received an object from a /scale endpoint which was not convertible to autoscaling Scale: {e}"
+            ))),
+        }
     }
 }
 

@@ -171,16 +171,27 @@ fn an_hpa_under_deletion_says_so() {
 
 /// A cache that mixes up its entries may return it.
 #[test]
-fn an_hpa_that_was_not_requested_is_no_answer() {
+fn an_object_that_was_not_requested_is_no_answer() {
     for [namespace, name] in [["elsewhere", NAME], ["default", "other"]] {
-        let other = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
-            "metadata": {"name": name, "namespace": namespace, "uid": "u"},
+        let metadata = json!({"name": name, "namespace": namespace, "uid": "u"});
+        let hpa = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
+            "metadata": metadata,
             "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
                 "maxReplicas": 3}});
+        let scale = json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
+            "spec": {"replicas": 2}});
         let error = format!("the object is \"{namespace}/{name}\", not \"default/{NAME}\"\n");
-        let answer = Answer::json(200, other.to_string());
-        at(HPA, Fault::Answer(answer)).fails(1, &["invalid response for GET ", &error]);
+        for (path, object) in [(HPA, hpa), (SCALE, scale)] {
+            let answer = Fault::Answer(Answer::json(200, object.to_string()));
+            at(path, answer).fails(1, &["invalid response for GET ", &error]);
+        }
     }
+    // The controller takes the scale of an aggregated API without metadata.
+    let scale = json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": 0},
+        "status": {"selector": "app=nginx"}});
+    let answer = at(SCALE, Fault::Answer(Answer::json(200, scale.to_string()))).answer();
+    let [_, reason, _] = condition(&answer, "ScalingActive");
+    assert_eq!(reason, "ScalingDisabled");
 }
 
 /// Rows 21 and 23.

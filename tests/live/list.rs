@@ -303,6 +303,21 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
     list(&server, &["-A"]).fails(1, &["(v1.36.2) does not serve autoscaling/v2\nhint: "]);
 }
 
+/// A cache that mixes up its entries may return it.
+#[test]
+fn the_list_of_another_namespace_is_no_answer() {
+    let server = Server::start(shop());
+    let page = json!({"kind": "HorizontalPodAutoscalerList", "metadata": {}, "items": [
+        {"metadata": {"name": "web", "namespace": "test", "uid": "u"}, "spec": {}}]});
+    let answer = Answer::json(200, page.to_string());
+    server.change(move |cluster| {
+        let list = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers";
+        cluster.fault(When::on(list), Fault::Answer(answer));
+    });
+    let error = "the object is \"test/web\", not \"shop/web\"\n";
+    list(&server, &["-n", "shop"]).fails(1, &[error]);
+}
+
 /// Up to v1.21, no answer has the header `Audit-Id`.
 #[test]
 fn a_server_that_is_too_old_is_not_taken_for_a_proxy() {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::Failure;
-use super::{Fetch, accepted, rules};
+use super::{Fetch, accepted, check_requested, rules};
 use crate::apimachinery::json;
 use crate::apimachinery::selector::Labels;
 use crate::apiserver::admit;
@@ -84,23 +84,27 @@ pub(super) fn admitted_item(item: &str, namespace: &str) -> Result<HpaObject, St
 }
 
 impl Fetch<'_> {
-    /// Reads the items of a list of HPAs from this path, all of them requested.
+    /// Reads the items of a list of HPAs from this path, of one namespace or of all, all of them requested.
     pub(super) async fn read_items(
         &self,
         path: &str,
+        listed: Option<&str>,
         list: Vec<Box<RawValue>>,
     ) -> Result<Vec<HpaItem>, Failure> {
         #[derive(Deserialize)]
         struct ListedObject {
             metadata: Meta<'static>,
         }
-        let namespace = self.namespace.to_owned();
+        let (namespace, only) = (self.namespace.to_owned(), listed.map(str::to_owned));
         let objects = self
             .session
             .aside(move || {
                 let mut objects = Vec::new();
                 for object in list {
                     let ListedObject { metadata } = json::read(object.get().as_bytes())?;
+                    if let (Some(only), Some(stated)) = (&only, &metadata.namespace) {
+                        check_requested([stated, &metadata.name], [only, &metadata.name])?;
+                    }
                     objects.push((metadata, admitted_item(object.get(), &namespace)));
                 }
                 Ok::<_, String>(objects)

@@ -182,7 +182,7 @@ impl Fetch<'_> {
     ) -> Result<(Vec<HpaItem>, Option<Timestamp>), Failure> {
         let path = hpas_path(namespace);
         let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, HPAS).await?;
-        let mut items = self.read_items(&path, list).await?;
+        let mut items = self.read_items(&path, namespace, list).await?;
         items.iter_mut().for_each(|item| item.select(selection));
         items.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         Ok((items, date))

@@ -218,7 +218,8 @@ impl Fetch<'_> {
     async fn hpas(&self) -> Result<Vec<HpaItem>, Failure> {
         let path = self.hpas_path();
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await?;
-        self.read_items(&path, list.items).await
+        self.read_items(&path, Some(self.namespace), list.items)
+            .await
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.

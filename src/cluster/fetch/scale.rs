@@ -127,7 +127,7 @@ impl Fetch<'_> {
         let of_scale = format!("{path}/scale");
         match self.answer(&of_scale).await {
             Ok(response) => {
-                let served = self.served_scale(&response).await?;
+                let served = self.served_scale(&response, name).await?;
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),

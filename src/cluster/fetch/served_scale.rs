@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Fetch;
 use super::read::read;
+use super::{Fetch, check_requested};
 use crate::apimachinery::json;
 use crate::apimachinery::selector::{LabelSelector, Selector};
 use crate::cluster::{Failure, Response};
@@ -92,6 +92,20 @@ impl ServedScale {
         })
     }
 
+    /// Reads the scale of a namespace and name. An aggregated API may leave them out.
+    fn read_of(body: &[u8], requested: &[String; 2]) -> Result<Self, String> {
+        let served = Self::read(body)?;
+        let [namespace, name] = requested;
+        let metadata = &served.object.metadata;
+        let found = Some(&metadata.name).filter(|it| !it.is_empty());
+        let stated = [
+            metadata.namespace.as_ref().unwrap_or(namespace),
+            found.unwrap_or(name),
+        ];
+        check_requested(stated.map(String::as_str), [namespace, name])?;
+        Ok(served)
+    }
+
     /// Returns the values that a pass needs, or the controller's outcome without them.
     pub(super) fn scale(self) -> Result<Scale, ScaleError> {
         let ServedStatus { replicas, selector } = self.object.status;
@@ -109,12 +123,15 @@ impl ServedScale {
 }
 
 impl Fetch<'_> {
-    /// Reads the scale in an answer.
+    /// Reads the scale of the target of this name in an answer.
     pub(in crate::cluster) async fn served_scale(
         &self,
         response: &Response,
+        name: &str,
     ) -> Result<ServedScale, Failure> {
-        self.session.object(response, ServedScale::read).await
+        let requested = [self.namespace, name].map(str::to_owned);
+        let read = move |body: &[u8]| ServedScale::read_of(body, &requested);
+        self.session.object(response, read).await
     }
 }
 

@@ -45,7 +45,7 @@ impl Remote<'_> {
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let response = self.session.get(&self.path()).await?;
-        let served = self.fetch().served_scale(&response).await?;
+        let served = self.fetch().served_scale(&response, &self.at.name).await?;
         Ok(ScaleState::of(&served.object))
     }
 
@@ -67,7 +67,7 @@ impl Scales for Remote<'_> {
             .session
             .write(Method::Put, &path, body.as_bytes())
             .await?;
-        let read = self.fetch().served_scale(&response).await;
+        let read = self.fetch().served_scale(&response, &self.at.name).await;
         let served = read.map_err(|e| e.of_path(self.path()))?;
         let Metadata {
             name,

@@ -137,7 +137,7 @@ async fn look(
             let path = format!("{}/scale", at.path);
             let fetch = Fetch::new(session, &at.namespace);
             let response = session.get(&path).await?;
-            let scale = fetch.served_scale(&response).await?.object;
+            let scale = fetch.served_scale(&response, &at.name).await?.object;
             (
                 asked_for.unwrap_or(scale.spec.replicas),
                 there.unwrap_or(scale.status.replicas),

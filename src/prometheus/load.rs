@@ -526,13 +526,14 @@ impl Marks {
         }
     }
 
-    /// Marks the rows at which the replicas became different from those that the HPA desired. If the HPA
-    /// desires them one sample later, it was scraped between two of its writes.
+    /// Marks the rows at which the replicas became others than those of the HPA. After a gap, they are marked only if they
+    /// last: the HPA may have been about to change them.
     fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
         for (row, before, count) in pairs(replicas) {
-            let is_other = differing_at(row, replicas, desired).is_some();
-            let adopts = desired.get(row + 1).copied().flatten() == Some(*count);
-            if before != count && *count > 0.0 && is_other && !adopts {
+            let is_other = is_other_at(row, replicas, desired);
+            let was_other = is_other_at(row - 1, replicas, desired);
+            let lasts = replicas[row - 1].is_some() || is_other_at(row + 1, replicas, desired);
+            if before != count && *count > 0.0 && is_other && !was_other && lasts {
                 self.add(row, format!("{count} replicas by hand"));
             }
         }
@@ -561,6 +562,15 @@ impl Marks {
 fn differing_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -> Option<f64> {
     let (own, other) = (replicas.get(row).copied()??, desired.get(row).copied()??);
     (own != other).then_some(own)
+}
+
+/// Whether the replicas in a row are others than those of the HPA, which are scraped up to a sample before or after
+/// what it desires.
+fn is_other_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -> bool {
+    let around = row.saturating_sub(1)..=row + 1;
+    let mut desired_around = around.filter_map(|row| desired.get(row).copied().flatten());
+    differing_at(row, replicas, desired)
+        .is_some_and(|count| desired_around.all(|desired| desired != count))
 }
 
 /// Returns the known values, each with its row.
@@ -888,14 +898,29 @@ mod tests {
             &[(Purpose::Replicas, &[hidden]), (Purpose::Desired, &[kept])],
         );
         assert_eq!(found, [(3, "7 replicas by hand".to_owned())]);
-        let found = marks(
-            7,
-            &[
-                (Purpose::Replicas, &[desired]),
-                (Purpose::Desired, &[desired]),
-            ],
-        );
-        assert_eq!(found, []);
+        // The HPA's own are scraped when it desires them, a sample later, and in the middle after a gap. Someone who
+        // scales is named once if the HPA never follows.
+        let late: &[f64] = &[2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0];
+        let ramp: &[f64] = &[2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 6.0];
+        let gap: &[f64] = &[2.0, 2.0, NAN, NAN, 4.0, 8.0, 8.0];
+        let after: &[f64] = &[2.0, 2.0, NAN, NAN, 8.0, 8.0, 8.0];
+        let steps: &[f64] = &[4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 7.0];
+        let stays: &[f64] = &[4.0; 7];
+        for (replicas, desired, want) in [
+            (desired, desired, &[][..]),
+            (late, ramp, &[]),
+            (gap, after, &[]),
+            (steps, stays, &[(2, "5 replicas by hand".to_owned())]),
+        ] {
+            let found = marks(
+                7,
+                &[
+                    (Purpose::Replicas, &[replicas]),
+                    (Purpose::Desired, &[desired]),
+                ],
+            );
+            assert_eq!(found, want, "{replicas:?}");
+        }
     }
 
     #[test]

@@ -227,9 +227,8 @@ impl Recording<'_> {
             .rfind(runs)
             .filter(|it| is_long(it.saturating_sub(last_value)));
         let last = ended.unwrap_or(last_value);
-        if awake == Some(first) {
-            notes.push(LoadNote::AtZeroUntil(self.grid.time(first)));
-        } else if is_long(first) {
+        notes.extend(awake.map(|row| LoadNote::AtZeroUntil(self.grid.time(row))));
+        if is_long(first - awake.unwrap_or(0)) {
             notes.push(LoadNote::Begins(self.grid.time(first)));
         }
         if is_long(self.grid.len() - 1 - last) {
@@ -955,7 +954,10 @@ mod tests {
         ];
         assert_eq!(
             load(&cpu(), 6, answers).unwrap().notes,
-            [LoadNote::NotRecorded(LoadPart::Ready)]
+            [
+                LoadNote::AtZeroUntil(grid(6).time(2)),
+                LoadNote::NotRecorded(LoadPart::Ready)
+            ]
         );
         let gone: &[f64] = &[1.0, 1.0, NAN, NAN, NAN, NAN];
         let answers: &[(Purpose, &[&[f64]])] = &[

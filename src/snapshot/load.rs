@@ -208,9 +208,9 @@ pub enum LoadNote {
         part(*.0)
     )]
     Unmeasured(f64),
-    /// The target had no replicas before this time, where the load begins.
+    /// The target had no replicas before this time, and the load begins there or later.
     #[error(
-        "the load begins at {}: before, the target had 0 replicas",
+        "the target had 0 replicas until {}: the load begins after that",
         SecondsTime(*.0)
     )]
     AtZeroUntil(#[serde(deserialize_with = "time::deserialize")] Timestamp),

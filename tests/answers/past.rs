@@ -698,12 +698,10 @@ fn replicas_that_the_hpa_desires_only_seconds_later_are_those_of_someone_else() 
     }
 }
 
-/// A record that contradicts the API is not used. Verdict, footer, ASSUMED and JSON agree.
-#[test]
-fn a_history_names_the_sources_that_it_is_inferred_from() {
+/// Two replicas whose load has just dropped, with its samples.
+fn dropped() -> (Input, History) {
     let mut history = history();
     history.source = "http://p".to_owned();
-    // The load has just dropped.
     for pod in &mut history.pods {
         let used = |second: i64| 0.05 * (second.min(-60) + 720) as f64;
         let cpu = samples(|second| used(second) + 0.01 * (second + 60).max(0) as f64);
@@ -737,6 +735,13 @@ fn a_history_names_the_sources_that_it_is_inferred_from() {
     let written = |seconds| Some(at() - SignedDuration::from_secs(seconds));
     let own = &mut input.snapshot.hpa.written;
     (own.spec, own.status) = (written(3600), written(15));
+    (input, history)
+}
+
+/// A record that contradicts the API is not used. Verdict, footer, ASSUMED and JSON agree.
+#[test]
+fn a_history_names_the_sources_that_it_is_inferred_from() {
+    let (mut input, mut history) = dropped();
     let of_status = "a history inferred from the status and events";
     let of_all = "a history inferred from the status, events and samples";
     let assumed = "the current replicas as the only recommendation";
@@ -764,6 +769,32 @@ fn a_history_names_the_sources_that_it_is_inferred_from() {
         let mut basis = json["basis"].as_array().unwrap().iter();
         let is_running = basis.any(|own| own["item"] == "controller");
         assert_eq!(is_running, knowledge == "inferred", "{case}");
+    }
+}
+
+/// Nothing says that the recommendation was made, so none can be named that is too old.
+#[test]
+fn samples_that_only_bound_a_recommendation_do_not_make_it() {
+    let (mut input, history) = dropped();
+    input.snapshot.hpa.written.by_us = true;
+    let vague = Bounds {
+        at_least: 1,
+        at_most: 4,
+    };
+    for (bounds, why) in [(
+        vague,
+        "a higher recommendation of 4 (inferred from the API and the samples) still holds, \
+             which raises the result to 4. Not certain: the \
+             controller's history is known only within bounds; 1 to 4 are possible.",
+    )] {
+        let mut recorded = record(&input, &history, at()).unwrap();
+        for pass in &mut recorded.passes {
+            (pass.recommended, pass.likely) = (bounds, Some(4));
+        }
+        input.evidence.recorded = Some(recorded);
+        let (page, _) = explained(&Pass::run(input.clone()));
+        let text = page.why.join(" ");
+        assert!(text.contains(why), "{text}");
     }
 }
 

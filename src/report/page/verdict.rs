@@ -67,9 +67,11 @@ impl Words<'_> {
             let past = step.held_by?.replicas;
             (past > step.desired).then_some((past, step.down_window))
         });
-        let inferred =
-            pass.remembered.knowledge == Knowledge::Inferred && pass.input.evidence.past.is_none();
-        if let (Some((replicas, window)), true, 1) = (held, inferred, causes.len())
+        // The API shows a recommendation that was made; samples only what it may have been.
+        let by_api = pass.remembered.knowledge == Knowledge::Inferred
+            && pass.input.evidence.past.is_none()
+            && !self.uses_record();
+        if let (Some((replicas, window)), true, 1) = (held, by_api, causes.len())
             && pass.decision.replicas_after() == Some(max)
         {
             let upcoming = self.explanation.upcoming;

@@ -51,20 +51,20 @@ pub(super) fn narrow(
         remembered.grounds.push(contradicted(RECOMMENDATIONS));
         return;
     };
-    if (highest, lowest) != (possible.highest, possible.lowest) {
+    let is_told = |pass: &&PastPass| pass.recommended != Bounds::UNKNOWN;
+    let mut told = passes.iter().filter(is_told);
+    if let Some(first) = told.next()
+        && (highest, lowest) != (possible.highest, possible.lowest)
+    {
+        remembered.knowledge = Knowledge::Inferred;
+        let last = told.next_back().unwrap_or(first).time;
+        let by_passes = ground::by_passes(first.time, last);
+        remembered.grounds.push(ground::recommendations(
+            format!("narrower bounds, {by_passes}"),
+            &past.source,
+        ));
         (possible.highest, possible.lowest) = (highest, lowest);
         recorded.shorten(&mut possible.down, &mut possible.up);
-        let is_told = |pass: &&PastPass| pass.recommended != Bounds::UNKNOWN;
-        let mut told = passes.iter().filter(is_told);
-        if let Some(first) = told.next() {
-            remembered.knowledge = Knowledge::Inferred;
-            let last = told.next_back().unwrap_or(first).time;
-            let by_passes = ground::by_passes(first.time, last);
-            remembered.grounds.push(ground::recommendations(
-                format!("narrower bounds, {by_passes}"),
-                &past.source,
-            ));
-        }
         let likely = &mut remembered.likely.recommendations;
         likely.extend(recorded.likely());
         for entry in likely {

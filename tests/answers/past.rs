@@ -781,12 +781,18 @@ fn samples_that_only_bound_a_recommendation_do_not_make_it() {
         at_least: 1,
         at_most: 4,
     };
-    for (bounds, why) in [(
-        vague,
-        "a higher recommendation of 4 (inferred from the API and the samples) still holds, \
-             which raises the result to 4. Not certain: the \
-             controller's history is known only within bounds; 1 to 4 are possible.",
-    )] {
+    for (bounds, why) in [
+        (
+            vague,
+            "a higher recommendation of 4 (inferred from the API and the samples) still holds, which raises the \
+             result to 4. Not certain: the controller's history is known only within bounds; 1 to 4 are possible.",
+        ),
+        (
+            Bounds::UNKNOWN,
+            "the current 2 are assumed to be the last recommendation. Not certain: the controller's history is \
+             unknown; 1 to 4 are possible.",
+        ),
+    ] {
         let mut recorded = record(&input, &history, at()).unwrap();
         for pass in &mut recorded.passes {
             (pass.recommended, pass.likely) = (bounds, Some(4));

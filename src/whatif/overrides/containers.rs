@@ -28,9 +28,10 @@ impl ContainerList {
         }
     }
 
-    /// Whether a container in this list keeps running, and so is measured.
-    fn keeps(self, container: &Container) -> bool {
-        self == Self::Containers || container.restart_always
+    /// Returns a container in this list if it keeps running, and so is measured.
+    fn keeping(self, container: &Container) -> Option<&Container> {
+        let keeps = self == Self::Containers || container.restart_always;
+        keeps.then_some(container)
     }
 
     /// Returns the term for a container in this list.
@@ -157,25 +158,24 @@ pub(super) fn changes(
 impl ContainerChange {
     /// Returns the container that runs only with the change.
     pub(super) fn begins(&self) -> Option<&Container> {
-        match self {
-            Self::Add(list, own) => list.keeps(own).then_some(own),
-            Self::Move {
-                from: (from, was),
-                to: (to, own),
-            } => (!from.keeps(was) && to.keeps(own)).then_some(own),
-            _ => None,
-        }
+        let [before, after] = self.measured();
+        after.filter(|_| before.is_none())
     }
 
     /// Returns the container that runs only without the change.
     pub(super) fn ends(&self) -> Option<&Container> {
+        let [before, after] = self.measured();
+        before.filter(|_| after.is_none())
+    }
+
+    /// Returns the container that is measured before the change, and the one after it.
+    fn measured(&self) -> [Option<&Container>; 2] {
         match self {
-            Self::Remove(_, own) => Some(own),
-            Self::Move {
-                from: (from, was),
-                to: (to, own),
-            } => (from.keeps(was) && !to.keeps(own)).then_some(own),
-            _ => None,
+            Self::Add(list, own) => [None, list.keeping(own)],
+            // One that only starts pods is measured while it does.
+            Self::Remove(_, own) => [Some(own), None],
+            Self::Move { from, to } => [from.0.keeping(&from.1), to.0.keeping(&to.1)],
+            Self::Label { .. } => [None, None],
         }
     }
 

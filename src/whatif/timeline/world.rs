@@ -182,10 +182,11 @@ impl World {
     /// Whether a pass lacked values that the load does not have at this time: a metric failed, so that others decided, or
     /// pods have a container whose usage is missing.
     pub(super) fn lacks_values(&self, decision: &Decision) -> bool {
-        let runs = |name: &str| self.runs(name);
         let mut missing = self.missing.iter();
         missing.any(|(place, container)| match decision.metric(*place) {
-            Some(metric) => metric.is_failed() || container.as_deref().is_some_and(runs),
+            Some(metric) => {
+                metric.is_failed() || container.as_deref().is_some_and(|name| self.runs(name))
+            }
             None => false,
         })
     }

@@ -17,8 +17,11 @@ pub struct Check {
     pub equal: usize,
     /// The number of passes that ended with at most one more or fewer.
     pub within_one: usize,
-    /// The number of passes that were left out: after changes by others, or without a record.
+    /// The number of passes that were left out: those forced, after a mark, or without a record.
     pub left_out: usize,
+    /// The number of those at which the replay has the recorded replicas by force: 0, or what follows from them.
+    #[serde(skip)]
+    pub forced: usize,
     /// The replica-hours of the replay over the passes that were compared, as a multiple of those
     /// recorded, if there were any.
     pub replica_hours: Option<f64>,
@@ -37,8 +40,8 @@ pub struct RecordTotals {
 }
 
 impl Check {
-    /// Compares a replay with a record. Passes after a mark, or after replicas of 0 that the replay has from the
-    /// record, are left out for as long as one change may lead to the next. `None` if no replicas were recorded.
+    /// Compares a replay with a record. Forced passes are left out, and those after a mark for as long as one change may
+    /// lead to the next. `None` if no replicas were recorded.
     pub(super) fn of(
         replay: &Timeline,
         record: &Record,
@@ -54,6 +57,7 @@ impl Check {
             equal: 0,
             within_one: 0,
             left_out: 0,
+            forced: 0,
             replica_hours: None,
             recorded: RecordTotals {
                 replicas: Vec::with_capacity(passes),
@@ -61,7 +65,7 @@ impl Check {
             },
         };
         let (mut own, mut others) = (0i128, 0i128);
-        let (mut before, mut zero) = (None, None);
+        let mut before = None;
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
@@ -70,14 +74,12 @@ impl Check {
             let replicas = around.map(|[before, _]| before);
             check.recorded.add(before, replicas);
             before = replicas.or(before);
-            // A replay that sleeps has them from the record.
-            if replicas == Some(0) && player.sleeps() {
-                zero = Some(at);
-            }
-            let mark = record.last_mark(at).max(zero);
+            let is_forced = player.is_forced(at);
+            check.forced += usize::from(is_forced && around.is_some());
+            let mark = record.last_mark(at);
             let is_marked =
                 mark.is_some_and(|mark| at < mark.saturating_add(player.longest_wait()));
-            match around.filter(|_| !is_marked) {
+            match around.filter(|_| !is_forced && !is_marked) {
                 None => check.left_out += 1,
                 Some(around) => {
                     let [before, next] = around.map(|it| it.abs_diff(point.replicas));

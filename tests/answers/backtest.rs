@@ -1412,24 +1412,21 @@ fn a_target_that_is_woken_is_not_switched_off() {
 fn replicas_that_the_replay_takes_from_the_record_are_no_agreement() {
     let external = build::external("queue", &build::average("10"));
     let value = json!({"metricName": "queue", "value": "20", "timestamp": START});
-    let trace = |asleep: i32| {
-        let count = |minute| {
-            if (20..40).contains(&minute) {
-                asleep
-            } else {
-                2
-            }
-        };
+    let trace = |counts: [&str; 3]| {
+        let count = |minute: usize| counts[(minute / 20).min(2)];
         let rows = (0..=60).map(|minute| format!("{minute}m,20,{}\n", count(minute)));
         format!("time,queue,replicas\n{}", rows.collect::<String>())
     };
-    // A change may lead to another for 10m15s, of which the first pass is the last one at 0. Up to a sample earlier,
-    // the next replicas are right, too.
-    for (min, asleep, left_out, equal) in [
-        (1, 2, 0, 240),
-        (1, 3, 0, 160 + 4),
-        (1, 0, 80 + 40, 120),
-        (0, 0, 0, 160 + 4),
+    let none = "";
+    // A change may lead to another for 10m15s. Up to a sample earlier, the next replicas are right, too.
+    for (min, counts, left_out, equal, warning) in [
+        (1, ["2", "2", "2"], 0, 240, none),
+        (1, ["2", "3", "2"], 0, 160 + 4, "for 68.3% of the time"),
+        (1, ["2", "0", "2"], 80 + 41, 119, "only 29m45s of 1h"),
+        (0, ["2", "0", "2"], 0, 160 + 4, "for 68.3% of the time"),
+        (1, ["0", "0", "0"], 240, 0, "only 0s of 1h"),
+        (1, ["0", "", "2"], 160 + 41, 39, "only 9m45s of 40m"),
+        (1, ["", "0", "2"], 160 + 41, 39, "only 9m45s of 40m"),
     ] {
         let base = json!({"minReplicas": min, "maxReplicas": 12, "metrics": [external]});
         let items = vec![
@@ -1440,16 +1437,26 @@ fn replicas_that_the_replay_takes_from_the_record_are_no_agreement() {
         ];
         let mut state = tempfile::NamedTempFile::with_suffix(".json").unwrap();
         state.write_all(build::list(items).as_bytes()).unwrap();
-        let answer = run(program()
-            .args(["predict", "web", "--trace=-", "-o", "json", "-f"])
-            .arg(state.path())
-            .write_stdin(trace(asleep)))
-        .answer();
+        let replayed = |format: &[&str]| {
+            run(program()
+                .args(["predict", "web", "--trace=-"])
+                .args(format)
+                .arg("-f")
+                .arg(state.path())
+                .write_stdin(trace(counts)))
+        };
+        let told = replayed(&[]).stdout;
+        let is_warned = told.contains("Warning: the replay ");
+        assert!(
+            told.contains(warning) && is_warned != warning.is_empty(),
+            "{counts:?}: {told}"
+        );
+        let answer = replayed(&["-o", "json"]).answer();
         let check = &answer["backtest"]["check"];
         assert_eq!(
             (&check["leftOut"], &check["equal"]),
             (&json!(left_out), &json!(equal)),
-            "{min}, {asleep}: {check:#}"
+            "{min}, {counts:?}: {check:#}"
         );
     }
 }

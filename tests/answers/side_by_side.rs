@@ -179,9 +179,9 @@ rules of v1.36.2, at 2026-11-20T06:00:00Z
 
   LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
          Fri 22:40:00
-  CHECK  the replay has the recorded replicas for 78.6% of the time, within one
-         for 99.6%; replica-hours -0.7%; left out 10m15s after changes by
-         others; not recorded for 10m
+  CHECK  the replay has the recorded replicas for 78.6% of the 23h40m compared,
+         within one for 99.6%; replica-hours -0.7%; left out 10m15s after marks;
+         not recorded for 10m
 
                            RECORDED      REPLAYED     CANDIDATE
 replica-hours                   148           149           109
@@ -258,9 +258,9 @@ rules of v1.36.2, at 2026-11-20T06:00:00Z
 
   LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
          Fri 22:40:00
-  CHECK  the replay has the recorded replicas for 78.6% of the time, within one
-         for 99.6%; replica-hours -0.7%; left out 10m15s after changes by
-         others; not recorded for 10m
+  CHECK  the replay has the recorded replicas for 78.6% of the 23h40m compared,
+         within one for 99.6%; replica-hours -0.7%; left out 10m15s after marks;
+         not recorded for 10m
 
 RUN                    REPLICA-HOURS  REPLICAS  AT MAX  SHORT  LONGEST  RESCALES
 RECORDED                         148      4-14      0s      -        -    17 (0)
@@ -326,9 +326,9 @@ rules of v1.36.2, at 2026-11-20T06:00:00Z
 
   LOAD   cpu, every 5m, 1d to Sat 2026-11-21T06:00:00Z; 1 gap (10m); 1 mark: v2
          Fri 22:40:00
-  CHECK  the replay has the recorded replicas for 78.6% of the time, within one
-         for 99.6%; replica-hours -0.7%; left out 10m15s after changes by
-         others; not recorded for 10m
+  CHECK  the replay has the recorded replicas for 78.6% of the 23h40m compared,
+         within one for 99.6%; replica-hours -0.7%; left out 10m15s after marks;
+         not recorded for 10m
 
                            RECORDED      REPLAYED
 replica-hours                   148           149

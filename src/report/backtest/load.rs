@@ -19,6 +19,9 @@ const TRUSTED_EQUAL: f64 = 0.5;
 /// A replay is also warned about if its replica-hours, which people compare, are off by more than this share.
 const TRUSTED_HOURS: f64 = 0.1;
 
+/// A replay is also warned about if less than this part of the recorded time was compared.
+const TRUSTED_PART: f64 = 0.5;
+
 /// The number of marks that are named.
 const NAMED: usize = 3;
 
@@ -26,6 +29,27 @@ impl<'a> Compared<'a> {
     /// Returns the warning that the replay cannot be trusted.
     pub(in crate::report) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
+        let why = self.disagrees(check).or_else(|| {
+            let known = check.recorded.replicas.iter().flatten().count();
+            let is_little = (check.compared as f64) < TRUSTED_PART * known as f64;
+            is_little.then(|| {
+                let (compared, known) = (self.time(check.compared), self.time(known));
+                format!("can be compared with the record for only {compared} of {known}")
+            })
+        })?;
+        let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
+        let comparison = if is_compared {
+            ", and neither does the comparison"
+        } else {
+            ""
+        };
+        Some(format!(
+            "Warning: the replay {why}, so it says little about this cluster{comparison}"
+        ))
+    }
+
+    /// Returns how the replay and the record differ if that is too much.
+    fn disagrees(&self, check: &Check) -> Option<String> {
         let equal = share(check.equal, check.compared)?;
         let within_one = share(check.within_one, check.compared)?;
         let off = check.replica_hours.map_or(0.0, |ratio| (ratio - 1.0).abs());
@@ -37,16 +61,24 @@ impl<'a> Compared<'a> {
             .filter(|_| off > TRUSTED_HOURS)
             .map(|ratio| format!(", replica-hours {}", signed(ratio - 1.0)));
         let (equal, within_one, hours) = (part(equal), part(within_one), hours.unwrap_or_default());
-        let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
-        let comparison = if is_compared {
-            ", and neither does the comparison"
-        } else {
-            ""
-        };
+        let compared = self.compared(check);
         Some(format!(
-            "Warning: the replay has the recorded replicas for {equal} of the time (within one for \
-             {within_one}{hours}), so it says little about this cluster{comparison}"
+            "has the recorded replicas for {equal} of the {compared} (within one for {within_one}{hours})"
         ))
+    }
+
+    /// Returns the time that the shares are of.
+    fn compared(&self, check: &Check) -> String {
+        match check.left_out {
+            0 => "time".to_owned(),
+            _ => format!("{} compared", self.time(check.compared)),
+        }
+    }
+
+    /// Returns the time that passes take.
+    fn time(&self, passes: usize) -> String {
+        let period = self.backtest.replay.timeline.period;
+        long(period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX)))
     }
 
     /// The load, how the replay agrees with the record, and how pods start.
@@ -140,17 +172,16 @@ impl<'a> Compared<'a> {
             equal,
             within_one,
             left_out,
+            forced,
             replica_hours,
             recorded,
         } = check;
-        let period = self.backtest.replay.timeline.period;
-        let time =
-            |passes: usize| long(period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX)));
         let mut parts = Vec::new();
         match (share(*equal, *compared), share(*within_one, *compared)) {
             (Some(equal), Some(within_one)) => parts.push(format!(
-                "the replay has the recorded replicas for {} of the time, within one for {}",
+                "the replay has the recorded replicas for {} of the {}, within one for {}",
                 part(equal),
+                self.compared(check),
                 part(within_one)
             )),
             _ => parts.push("nothing to compare the replay with".to_owned()),
@@ -161,12 +192,12 @@ impl<'a> Compared<'a> {
             .iter()
             .filter(|replicas| replicas.is_none())
             .count();
-        let marked = left_out.saturating_sub(unknown);
-        if marked > 0 {
-            parts.push(format!("left out {} after changes by others", time(marked)));
-        }
-        if unknown > 0 {
-            parts.push(format!("not recorded for {}", time(unknown)));
+        for (passes, before, after) in [
+            (left_out - unknown - forced, "left out ", " after marks"),
+            (*forced, "left out ", " at 0 replicas and after"),
+            (unknown, "not recorded for ", ""),
+        ] {
+            parts.extend((passes > 0).then(|| format!("{before}{}{after}", self.time(passes))));
         }
         parts.join("; ")
     }

@@ -36,6 +36,7 @@ impl Player {
     /// Starts the passes on a snapshot, at the first of them. `None` if the scale cannot be read.
     pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
         let before = snapshot.scale.as_ref().ok()?.spec_replicas;
+        let next_sleep = self.sleeps.partition_point(|own| !own.0.is_positive());
         let mut course = Course {
             player: self,
             world: World::of(snapshot, &self.held, self.plan.times),
@@ -44,7 +45,7 @@ impl Player {
             after_first: SignedDuration::ZERO,
             passes: 0,
             next_setting: 0,
-            next_sleep: 0,
+            next_sleep,
             changes: Vec::new(),
             last_change: SignedDuration::ZERO,
             is_at_rest: false,

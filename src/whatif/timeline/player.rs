@@ -250,9 +250,12 @@ impl Player {
         is_played
     }
 
-    /// Whether someone else scales to 0 and back in the run.
-    pub fn sleeps(&self) -> bool {
-        !self.sleeps.is_empty()
+    /// Whether the replicas of a run at a time are due to those of the record: at 0, and after that for as long as one
+    /// change may lead to the next.
+    pub fn is_forced(&self, at: SignedDuration) -> bool {
+        let earlier = self.sleeps.partition_point(|(time, _)| *time <= at);
+        let last = self.sleeps[..earlier].last();
+        last.is_some_and(|(time, count)| *count == 0 || at < time.saturating_add(self.wait))
     }
 
     /// The longest time that a change takes to lead to the next one.

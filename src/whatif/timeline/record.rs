@@ -97,21 +97,16 @@ impl Record {
         median.map_or(0, |(count, _)| usize::try_from(*count).unwrap_or(0))
     }
 
-    /// Returns the times after the first pass at which the target goes to 0 replicas and leaves 0, each with the
-    /// replicas from then on.
+    /// Returns the times at which the target goes to 0 replicas and leaves 0, each with the replicas from then on.
     pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
-        let known: Vec<(SignedDuration, i32)> = self
+        let mut asleep = false;
+        let known = self
             .replicas
             .iter()
-            .filter_map(|own| Some((own.time, own.value?)))
-            .collect();
-        let pairs = known
-            .windows(2)
-            .filter(|pair| (pair[0].1 == 0) != (pair[1].1 == 0));
-        pairs
-            .map(|pair| pair[1])
-            .filter(|(time, _)| time.is_positive())
-            .collect()
+            .filter_map(|own| Some((own.time, own.value?)));
+        let changes =
+            known.filter(|(_, count)| std::mem::replace(&mut asleep, *count == 0) != (*count == 0));
+        changes.collect()
     }
 
     /// Returns the last time up to one, both after the first pass, at which something other than the load changed.

@@ -149,7 +149,7 @@ fn admit_object(
         if object.metadata.name.is_empty() {
             let name = names::generated(&object.metadata.generate_name);
             object.notes.push(Note::new(format!(
-                "metadata.generateName: {name} stands for the name that the API server generates, with x for each \
+                "metadata.generateName: {name} stands in for the name that the API server generates, with x for each \
                  random character"
             )));
             object.metadata.name = name;

@@ -84,7 +84,7 @@ impl OpenMetric {
             OpenPart::Name { why, target } if running.is_none() => {
                 let name = format!("s{trigger}-{type_}-unknown");
                 notes.push(Note::new(format!(
-                    "{place}: {name} stands for the name of its metric, which only KEDA knows: {why}"
+                    "{place}: {name} stands in for the name of its metric, which only KEDA knows: {why}"
                 )));
                 return named(name, target);
             }

@@ -154,7 +154,7 @@ spec:
     ];
     let (code, stdout, stderr) = run(&[&alone[..], &["--cpu", "30%"], &stated].concat());
     assert_eq!((code, &*stderr), (Some(0), ""));
-    let note = "spec.triggers[1] (mysql): s1-mysql-unknown stands for the name of its metric, which only KEDA \
+    let note = "spec.triggers[1] (mysql): s1-mysql-unknown stands in for the name of its metric, which only KEDA \
                 knows: connectionString may be in what authenticationRef leads to\n";
     for expected in ["\n  SCALE UP 3 → 5\n", note] {
         assert!(stdout.contains(expected), "{expected}{stdout}");
@@ -279,7 +279,7 @@ fn an_hpa_that_keda_did_not_create() {
             accepted,
             manifest().replace("spec:", other),
             "validations.keda.sh/hpa-ownership of HorizontalPodAutoscaler/keda-hpa-web has KEDA create \
-             HorizontalPodAutoscaler/web-2 beside it: both scale the target until one is deleted",
+             HorizontalPodAutoscaler/web-2 alongside it: both scale the target until one is deleted",
         ),
         (
             "",

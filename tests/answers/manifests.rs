@@ -224,7 +224,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "renamed.yaml",
             "HPA: from renamed.yaml, which changes nothing
              template: of Deployment/web from renamed.yaml, which changes nothing
-             note shop/web-hpa is a new HPA, predicted in place of shop/web: its history begins with the current replicas; applied beside shop/web, both stop scaling, because they select the same pods: delete web, as Helm does and `kubectl apply --prune` can
+             note shop/web-hpa is a new HPA, predicted in place of shop/web: its history begins with the current replicas; applied alongside shop/web, both stop scaling, because they select the same pods: delete web, as Helm does and `kubectl apply --prune` can
              stays at 4",
         ),
         (

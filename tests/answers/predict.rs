@@ -1434,7 +1434,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         (
             "--replicas=-99999999999",
-            "--replicas -99999999999: no target has so many replicas",
+            "--replicas -99999999999: no target has that many replicas",
             "",
         ),
         (
@@ -2587,7 +2587,7 @@ fn what_is_odd_about_a_candidate_is_said() {
     for note in [
         "api.yaml: ignored: unknown field \"spec.targetCPU\"",
         "shop/api is a new HPA, predicted in place of default/web: its history begins with the current replicas; \
-         applied beside default/web, both stop scaling, because they select the same pods: delete web, as Helm does \
+         applied alongside default/web, both stop scaling, because they select the same pods: delete web, as Helm does \
          and `kubectl apply --prune` can",
     ] {
         assert!(notes.iter().any(|own| own == note), "{notes:?}");

@@ -532,7 +532,7 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
         (
             Fault::Answer(page),
             "it is a page in HTML, not an object",
-            Some("check that the server's address is that of an API server"),
+            Some("check that the server's address is an API server's"),
         ),
         (
             Fault::Answer(Answer::json(401, unauthorized.to_string())),

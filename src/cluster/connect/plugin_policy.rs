@@ -88,7 +88,7 @@ fn parse(text: &str) -> Result<Policy, String> {
         "" | "AllowAll" => Ok(Policy::AllowAll),
         "DenyAll" => Ok(Policy::DenyAll),
         "Allowlist" => Ok(Policy::Allowlist(list)),
-        _ => Err("credentialPluginPolicy is none of AllowAll, DenyAll and Allowlist".to_owned()),
+        _ => Err("credentialPluginPolicy is not one of AllowAll, DenyAll and Allowlist".to_owned()),
     }
 }
 

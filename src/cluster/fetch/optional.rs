@@ -147,7 +147,7 @@ pub(super) fn is_unserved(list: &Failure, version: &Awaited<ServerVersion>) -> b
 pub(super) fn unserved(version: &Awaited<ServerVersion>) -> Error {
     let Some(Ok(ServerVersion { git_version, .. })) = version.get() else {
         return Error::failed("the server does not serve autoscaling/v2")
-            .hint("it states no version either: check that its address is that of an API server");
+            .hint("it states no version either: check that its address is an API server's");
     };
     Error::failed(format!(
         "the server ({git_version}) does not serve autoscaling/v2"

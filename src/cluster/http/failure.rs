@@ -343,7 +343,7 @@ impl Failure {
                 "the limit for all requests is the larger of 30s and --request-timeout".to_owned(),
             ),
             FailureKind::Page => Some(
-                "check that the server's address is that of an API server, and whether a proxy before it asks to \
+                "check that the server's address is an API server's, and whether a proxy in front of it asks to \
                  sign in"
                     .to_owned(),
             ),

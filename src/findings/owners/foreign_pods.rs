@@ -284,7 +284,7 @@ impl Referred {
                  {rollout} are ready."
             )),
             (false, _, Some(hpa)) => Remedy::EndReferred.says(format!(
-                "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods beside it."
+                "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods alongside it."
             )),
             (false, _, None) => Remedy::PointAtRollout.says(format!(
                 "Point {} at {rollout}, which takes over these pods.",
@@ -716,7 +716,7 @@ mod tests {
             - Without them: 4 replicas.
             - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
             - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
-            > Let Rollout/web take over, which the HPA of-rollout scales: Deployment/web runs the same pods beside it.
+            > Let Rollout/web take over, which the HPA of-rollout scales: Deployment/web runs the same pods alongside it.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2 pod/web-3
         ");

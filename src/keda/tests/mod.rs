@@ -1012,7 +1012,7 @@ fn open_names_come_from_the_running_hpa() {
         "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"},
     });
     let stands = Note::new(
-        "spec.triggers[0] (kafka): s0-kafka-unknown stands for the name of its metric, which only KEDA knows: \
+        "spec.triggers[0] (kafka): s0-kafka-unknown stands in for the name of its metric, which only KEDA knows: \
          topicFromEnv reads it from the container's environment",
     );
     let expected = Ok((vec![stands], vec!["s0-kafka-unknown 10".to_owned()]));

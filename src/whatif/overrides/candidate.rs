@@ -538,7 +538,7 @@ impl Manifest {
                 (None, _, true) if *takes_over => taken_over(KEDA_TRANSFER),
                 (None, true, true) => taken_over(KEDA_OWNERSHIP),
                 (None, true, false) => format!(
-                    "{KEDA_OWNERSHIP} of {own} has KEDA create HorizontalPodAutoscaler/{} beside it: both scale the \
+                    "{KEDA_OWNERSHIP} of {own} has KEDA create HorizontalPodAutoscaler/{} alongside it: both scale the \
                  target until one is deleted",
                     self.name
                 ),

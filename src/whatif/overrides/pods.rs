@@ -81,7 +81,7 @@ impl ReplicasChange {
             Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
             Some(number) => Ok(Self::By(number)),
             None if is_number && text.starts_with('-') => Err(Error::usage(format!(
-                "--replicas {text}: no target has so many replicas"
+                "--replicas {text}: no target has that many replicas"
             ))),
             None if is_number => Err(too_many(text)),
             None => Err(Error::usage(format!(

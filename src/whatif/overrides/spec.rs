@@ -343,7 +343,7 @@ fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
                 |it| format!("ScaledObject/{}", it.name),
             );
             format!(
-                "; applied beside {key}, both stop scaling, because they select the same pods: delete {other}, as \
+                "; applied alongside {key}, both stop scaling, because they select the same pods: delete {other}, as \
                  Helm does and `kubectl apply --prune` can"
             )
         };

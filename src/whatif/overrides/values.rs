@@ -168,7 +168,7 @@ impl<'d> Values<'d> {
                     "{item} and {with} are based on the same usage: set only one"
                 ))
                 .hint(
-                    "the usage of every container, such as --cpu app=80%, is that of the pods, too",
+                    "setting the usage of every container, such as --cpu app=80%, sets the usage of the pods, too",
                 ));
             }
         }

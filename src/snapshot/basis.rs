@@ -1,5 +1,5 @@
-//! The basis of an answer besides the objects: its assumptions, and the sources of everything else, with the
-//! words for them.
+//! The basis of an answer, apart from the objects: its assumptions, and the sources of everything else, with the words
+//! for them.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -26,9 +26,9 @@ pub enum Basis {
     },
     /// Flags or feature gates of the controller.
     Settings {
-        /// Which of both.
+        /// Whether these are flags or gates.
         item: &'static str,
-        /// Each with its value.
+        /// The settings, each with its value.
         settings: Vec<String>,
         /// The source of these settings.
         source: SettingSource,
@@ -94,7 +94,7 @@ pub struct BasisView {
     pub value: String,
     /// The source.
     pub source: String,
-    /// Its age: a field of the published JSON, which is always null.
+    /// The age: a field of the published JSON, which is always null.
     age: Option<i64>,
 }
 
@@ -270,7 +270,7 @@ const REPLACED: [(PastPart, &str, &str); 9] = [
 ];
 
 impl Past {
-    /// Words what a past pass is based on besides the history.
+    /// Describes what a past pass is based on, apart from the history.
     pub(crate) fn basis(&self) -> Vec<BasisView> {
         let Past {
             source,
@@ -338,7 +338,7 @@ impl Past {
         views
     }
 
-    /// Words what is to be known of a past pass.
+    /// Returns the notes on a past pass.
     pub(crate) fn notes(&self, spec: &HpaSpec) -> Vec<String> {
         let Past {
             warnings,

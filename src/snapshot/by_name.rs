@@ -4,8 +4,8 @@
 use std::cell::Cell;
 use std::ops::Deref;
 
-/// Finds names in a sorted list, best in the order of the list: the next name is usually found where the
-/// last one was, or right after it. A hash of each name takes several times as long.
+/// Finds names in a sorted list, fastest in the order of the list: the next name is usually at the place of the last
+/// one, or right after it. Hashing each name takes several times as long.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
     /// The number of items in the list up to the last name.
@@ -33,7 +33,7 @@ impl Cursor {
     }
 }
 
-/// Some names, to be found best in their order.
+/// Some names, which are found fastest in their order.
 #[derive(Debug)]
 pub(crate) struct Names<N> {
     sorted: Vec<N>,
@@ -45,7 +45,7 @@ impl<N: Deref<Target = str>> Names<N> {
         self.sorted.is_empty()
     }
 
-    /// Whether a name is among them.
+    /// Whether a name is one of these.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.cursor.find(&self.sorted, |own| own, name).is_some()
     }

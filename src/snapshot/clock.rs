@@ -1,6 +1,6 @@
-//! The clock of saved objects, and doubts about it. A pass compares times: whether a pod is still
-//! starting, and which recommendations still count. Objects that state no time are evaluated with the system
-//! clock, and a stated time may belong to other samples.
+//! The clock of saved objects, and doubts about it. A pass compares times to see whether a pod is still starting, and
+//! which recommendations still count. Objects that state no time are evaluated with the system clock, and a stated time
+//! may belong to other samples.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Commands to paste must reach the same state: the same cluster as the same user, or the same files.
+//! The flags with which commands to paste reach the same state: the same cluster as the same user, or the same files.
 
 use crate::apimachinery::names::shell_word;
 use crate::args::ConnectionFlags;
@@ -8,7 +8,7 @@ use crate::args::ConnectionFlags;
 pub struct CommandFlags {
     /// kubectl's flags that select cluster and user. They are not used with `-f`.
     pub kubectl: String,
-    /// The flags of this program's verbs: the same, or `-f FILE`.
+    /// The flags of this program's verbs: kubectl's, or `-f FILE`.
     pub plugin: String,
     /// The controller's settings and history, as flags of this program's verbs, each with its value quoted for a shell.
     pub settings: Vec<(String, String)>,
@@ -28,8 +28,8 @@ impl CommandFlags {
         }
     }
 
-    /// Returns the flags for a state that is read from files. A descriptor, such as of `<(kubectl get hpa -o yaml)`, is
-    /// closed when the command is pasted: like standard input, it has to be given again.
+    /// Returns the flags for a state that is read from files. A file descriptor, as from `<(kubectl get hpa -o yaml)`,
+    /// is closed when the command is pasted: like standard input, it has to be given again.
     pub(crate) fn of_files(files: &[String]) -> Self {
         const DESCRIPTORS: [&str; 3] = ["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
         let is_descriptor = |file: &str| DESCRIPTORS.iter().any(|it| file.starts_with(it));
@@ -63,8 +63,8 @@ impl CommandFlags {
         }
     }
 
-    /// Returns the flags of `predict` that give a state what it lacks, with the assumptions. They replace assumptions
-    /// about the same thing.
+    /// Returns the flags of `predict` that supply what a state lacks, with the assumptions. They replace assumptions
+    /// about the same subject.
     pub fn with_assumed(&self, own: &str) -> String {
         with(own, &self.assumed)
     }
@@ -86,7 +86,7 @@ impl CommandFlags {
     }
 }
 
-/// Adds flags to those that are there already, which replace flags about the same thing.
+/// Adds flags to the existing ones; new flags replace flags about the same subject.
 fn with<F: AsRef<str>>(own: &str, more: &[(F, String)]) -> String {
     let words: Vec<&str> = own.split(' ').collect();
     let mut flags = Vec::new();

@@ -1,6 +1,6 @@
-//! The facts that a cluster reveals about the control plane: the pods of the controller manager, its
-//! leader, and the server's version, with the words for what could not be read. Of these pods, only what
-//! affects a pass is kept.
+//! The facts that a cluster reveals about the control plane: the pods of the controller manager, its leader, and the
+//! server's version, with the words for what could not be read. Only the parts of these pods that affect a pass are
+//! kept.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub enum ManagerFact {
     /// The flags of the controller manager.
     #[error("flags")]
     Flags,
-    /// The time since which it has been the leader.
+    /// The time at which it became the leader.
     #[error("start")]
     Start,
 }
@@ -76,9 +76,9 @@ pub(crate) fn manager(pod: &str) -> String {
 /// A pod of the controller manager.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManagerPod {
-    /// Its name.
+    /// The pod's name.
     pub name: Box<str>,
-    /// Its settings.
+    /// The pod's settings.
     pub settings: ManagerSettings,
 }
 
@@ -96,7 +96,7 @@ impl ManagerPod {
         })
     }
 
-    /// Whether it runs on the node that an identity such as `NODE_UUID` names.
+    /// Whether the pod runs on the node that an identity such as `NODE_UUID` names.
     fn leads(&self, holder: &str) -> bool {
         let node = self
             .name
@@ -145,7 +145,7 @@ mod tests {
     use crate::snapshot::manager::{ManagerFlag, ManagerSettings};
     use crate::version::Version;
 
-    /// Returns what a pod of the controller manager with these changes reveals.
+    /// Returns the settings that a pod of the controller manager with these changes reveals.
     fn read(name: &str, change: impl FnOnce(&mut Value)) -> Option<ManagerPod> {
         let mut pod = json!({
             "metadata": {

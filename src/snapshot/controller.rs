@@ -89,8 +89,8 @@ impl Gates {
 }
 
 impl Controller {
-    /// Returns the gates as they would be in another version: those that are set keep their values if that
-    /// version allows it.
+    /// Returns the gates as they would be in another version: gates that are set keep their values if that version
+    /// allows it.
     pub fn gates_in(&self, version: &Version) -> Gates {
         let set: Vec<(&str, bool)> = self.gates.settable(&self.version).collect();
         Gates::new(version, |gate| {
@@ -137,8 +137,8 @@ pub struct Tolerances {
 }
 
 impl Tolerances {
-    /// Whether a ratio is close enough to 1 to change nothing, with the tolerance as an interval around 1 or as
-    /// a distance from it. Both ends count; NaN is outside.
+    /// Whether a ratio is close enough to 1 to change nothing, with the tolerance as an interval around 1 or as a
+    /// distance from it. Both ends are inside; NaN is outside.
     pub(crate) fn contain(self, ratio: f64, is_interval: bool) -> bool {
         let Self { down, up } = self;
         if is_interval {
@@ -151,7 +151,7 @@ impl Tolerances {
 }
 
 impl Controller {
-    /// Returns the tolerances for an HPA: its own, or the controller's.
+    /// Returns the tolerances for an HPA: its own or, if not stated, the controller's.
     pub fn tolerances(&self, spec: &HpaSpec) -> Tolerances {
         let behavior = spec
             .behavior

@@ -1,6 +1,5 @@
-//! Evidence in the API of the controller's past. A pass uses none of it; what it says about the
-//! controller's history is determined in [`crate::memory`]. Times are the API's: whole seconds, the
-//! fraction dropped.
+//! Evidence of the controller's past, from the API. A pass uses none of it; [`crate::memory`] determines what it says
+//! about the controller's history. Times are the API's: whole seconds, the fraction dropped.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::calendar::Calendar;
 /// The time for which an API server keeps events by default.
 pub(crate) const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(1);
 
-/// The known facts besides the HPA itself.
+/// The known facts, apart from the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Events about HPAs, in any order.
@@ -32,7 +31,7 @@ pub struct Evidence {
     pub seen: Vec<SeenPass>,
     /// The rescales shown by an unbroken sequence of states; `None` if there is no such sequence.
     pub rescales: Option<Rescales>,
-    /// The target's past replica count; `None` if the target does not say since when.
+    /// The target's past replica count; `None` if the target does not say since when it has had it.
     pub counted: Option<Counted>,
     /// The past of the pass, if it is explained from a history of samples.
     pub past: Option<Past>,
@@ -40,8 +39,8 @@ pub struct Evidence {
     pub recorded: Option<Past>,
 }
 
-/// The `status.replicas` of a target, over which averages per pod are computed, for a time in which its
-/// status was unchanged.
+/// The `status.replicas` of a target, by which averages per pod are computed, for a time in which its status was
+/// unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// The number of replicas, at least one.
@@ -58,7 +57,7 @@ pub struct Counted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rescales {
-    /// The start: these are all rescales since then.
+    /// The start: all later rescales are included.
     #[serde(with = "time")]
     pub since: Timestamp,
     /// The change in replicas, positive for an increase; the oldest first.
@@ -76,14 +75,14 @@ pub struct SeenPass {
     /// The most likely recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
-    /// The replicas that its passes found, which a controller that started with one of them recommended first.
-    /// `None` if they are unknown.
+    /// The replicas that its passes found, which a controller that started with one of these passes recommended first;
+    /// `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// The time at which the status was written.
     #[serde(with = "time")]
     pub time: Timestamp,
-    /// The last time at which it is known to have been in place.
+    /// The last time at which the status is known to have been in place.
     #[serde(with = "time")]
     pub until: Timestamp,
     /// Whether the spec, but not the status, was changed at that time.
@@ -95,7 +94,7 @@ pub struct SeenPass {
 }
 
 impl Counted {
-    /// Returns the replicas of a target that was read at a given time, if it says since when its status is
+    /// Returns the replicas of a target that was read at a given time, if it says since when its status has been
     /// unchanged. Removing a count leaves no trace, so a count of zero is unusable.
     pub(crate) fn new(
         replicas: i32,
@@ -165,13 +164,14 @@ pub const NOT_TRIGGERED: &str = "NotTriggerScaleUp";
 const LAPSED: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
-    /// Returns the time from which its holder has certainly lost it: it gives up well before another may take over.
+    /// Returns the time from which the holder has certainly lost the lease: it gives up well before another may take
+    /// over.
     pub(crate) fn lost(&self) -> Timestamp {
         const SECOND: SignedDuration = SignedDuration::from_secs(1);
         self.renewed.plus(self.duration).plus(SECOND)
     }
 
-    /// Whether the last holder still leads; after that another may take over.
+    /// Whether the last holder still leads; after that, another may take over.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
         now.duration_since(self.renewed) <= self.duration
     }
@@ -188,9 +188,8 @@ impl Event {
         self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
     }
 
-    /// Returns the replicas that a Deployment has followed from and to: it reads
-    /// `Scaled up replica set web-596d9ffddd from 2 to 4`. Older versions say `to 4 from 2`, and those before them
-    /// omit the old count.
+    /// Returns the replicas from and to which a Deployment was scaled: the message reads `Scaled up replica set
+    /// web-596d9ffddd from 2 to 4`. Older versions say `to 4 from 2`, and even older ones omit the old count.
     pub(crate) fn followed(&self) -> Option<(Option<i32>, i32)> {
         let (_, change) = self.message.split_once(" replica set ")?;
         let words: Vec<&str> = change.split_whitespace().skip(1).collect();
@@ -202,7 +201,7 @@ impl Event {
         }
     }
 
-    /// Returns the replica set that a Deployment has scaled; `None` also for an event that stands for others, too.
+    /// Returns the ReplicaSet that a Deployment has scaled; `None` also for an event that combines several changes.
     pub(crate) fn replica_set(&self) -> Option<&str> {
         let (start, change) = self.message.split_once(" replica set ")?;
         let is_one = !start.starts_with("(combined");
@@ -211,7 +210,7 @@ impl Event {
 }
 
 impl Evidence {
-    /// Returns the evidence about all HPAs that have had this HPA's name. The events about pods are all of them.
+    /// Returns the evidence about all HPAs that have had this HPA's name. All events about pods are included.
     pub fn of(&self, hpa: &Hpa) -> Self {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;

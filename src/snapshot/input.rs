@@ -1,5 +1,5 @@
 //! The complete input of a pass: the snapshot, the evidence of the controller's past, and their sources.
-//! Nothing here reads or writes.
+//! Nothing here does I/O.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,7 @@ use crate::version::Version;
 /// The options of the command line that add to the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The HPA's name; empty if its target is stated instead, or if it is the only one. A list
-    /// needs neither.
+    /// The HPA's name; empty if its target is stated instead, or if the HPA is the only one. A list needs neither.
     pub name: String,
     /// The HPA's target, if stated.
     pub target: Option<Target>,
@@ -47,7 +46,7 @@ pub struct Options {
     pub command_flags: CommandFlags,
 }
 
-/// Everything for a pass, with its basis.
+/// Everything that a pass needs, with its basis.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// The values that the controller would see.
@@ -56,9 +55,9 @@ pub struct Input {
     pub observed: Option<Shared<Snapshot>>,
     /// Whether the HPA is assumed to be created, in place of the observed one.
     pub is_new_hpa: bool,
-    /// The controller's history, as far as the input states it.
+    /// The parts of the controller's history that the input states.
     pub stated_memory: Option<Memory>,
-    /// Evidence in the API of the controller's past.
+    /// Evidence of the controller's past, from the API.
     pub evidence: Evidence,
     /// The objects around the pass that explain its answer.
     pub surroundings: Surroundings,
@@ -68,7 +67,7 @@ pub struct Input {
     pub clock_doubt: Option<ClockDoubt>,
     /// The assumptions, and the sources of everything else.
     pub basis: Vec<Basis>,
-    /// The notes: about input that was read but not used, and about what looks wrong.
+    /// The notes: about input that was read but not used, and about anything that looks wrong.
     pub notes: Vec<Note>,
     /// The flags of commands to paste.
     pub command_flags: CommandFlags,
@@ -80,8 +79,8 @@ impl Input {
         self.observed.as_deref().unwrap_or(&self.snapshot)
     }
 
-    /// Returns the input as it was read, if a template of the target is assumed that does not run, or pods that a
-    /// template would have to make first.
+    /// Returns the input as it was read, if a template of the target is assumed that no pods run yet, or pods that
+    /// would have to be created first.
     pub(crate) fn as_running(&self) -> Option<Self> {
         let is_first = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
         let running = self.surroundings.running.as_deref();
@@ -102,8 +101,8 @@ impl Input {
         Some(input)
     }
 
-    /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only of a past pass
-    /// on what was read.
+    /// Keeps the snapshot as it was read, if this one differs from it, and then drops facts about the past pass, which
+    /// are known only for what was read.
     pub(crate) fn keep_observed(&mut self, was: &Shared<Snapshot>) {
         if self.observed.is_none() && self.snapshot != **was {
             self.observed = Some(was.clone());
@@ -122,8 +121,8 @@ impl Input {
         observed.filter(|_| observed != replicas(&self.snapshot))
     }
 
-    /// Returns the flags of `predict` for reading the metrics that the input lacks, if only a candidate has one
-    /// of them; empty if the HPA has them all.
+    /// Returns the flags of `predict` for reading the metrics that the input lacks, if one of them is only in a
+    /// candidate; empty if the HPA has them all.
     pub(crate) fn flags_of_candidate(&self) -> String {
         let running = &self.as_observed().hpa.spec.metrics;
         let running: Vec<MetricId> = running.iter().map(MetricSpec::id).collect();
@@ -166,14 +165,14 @@ impl Input {
 
     /// Whether a time is known to be several sync periods ago.
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
-        /// The number of passes that a running controller has had by then, unless it is slow.
+        /// The number of passes that a running controller has made by then, unless it is slow.
         const SEVERAL: i32 = 4;
         let sync_period = self.snapshot.controller.sync_period;
         let several = sync_period.saturating_mul(SEVERAL);
         self.knows_time() && self.snapshot.now.duration_since(time) >= several
     }
 
-    /// Whether several passes since a change have not written the status.
+    /// Whether several passes should have written the status since a change, but did not.
     pub(crate) fn is_unseen(&self, written: Timestamp, changed: Timestamp) -> bool {
         changed.as_second() > written.as_second() && self.is_several_passes_ago(changed)
     }
@@ -189,8 +188,8 @@ impl Input {
         (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)
     }
 
-    /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. If there is a sign of
-    /// one of its controllers since then, they have another lease, or need none.
+    /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. A later sign of one
+    /// of its controllers means that they have another lease, or need none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
         let Evidence {
             lease,
@@ -224,7 +223,7 @@ impl Input {
 }
 
 impl Options {
-    /// Returns the namespace of objects that state none.
+    /// Returns the namespace of objects that do not state one.
     pub(crate) fn default_namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }

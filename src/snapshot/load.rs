@@ -14,7 +14,7 @@ use crate::numbers::{duration, part};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Load {
-    /// The HPA of the load, as `namespace/name`; only once it is saved.
+    /// The HPA of the load, as `namespace/name`; only in a saved load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa: Option<String>,
     /// The place where the load was read, without credentials.
@@ -81,7 +81,7 @@ impl Rows {
     }
 }
 
-/// One of [`Rows`].
+/// A row of [`Rows`].
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     of: &'a Rows,
@@ -90,7 +90,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Returns its cells in order.
+    /// Returns the cells in order.
     pub fn cells(self) -> impl ExactSizeIterator<Item = &'a str> {
         let Rows { text, cells, .. } = self.of;
         (self.start..self.end).map(|cell| {
@@ -173,7 +173,7 @@ pub enum LoadNote {
     /// A part was not recorded.
     #[error("{0}")]
     NotRecorded(LoadPart),
-    /// The server has series of several HPAs of the name, which differ in a label.
+    /// The server has series of several HPAs with this name, which differ in a label.
     #[error(
         "Prometheus has this HPA with several values of {label} ({}): their series are mixed; \
          --prometheus-match {} selects one",
@@ -183,7 +183,7 @@ pub enum LoadNote {
     Several {
         /// The label.
         label: String,
-        /// Its values.
+        /// The values of the label.
         values: Vec<String>,
     },
     /// Several servers recorded the usage of a container, with different values of a label; one is followed.
@@ -195,13 +195,13 @@ pub enum LoadNote {
     Followed {
         /// The label.
         label: String,
-        /// Its values.
+        /// The values of the label.
         values: Vec<String>,
     },
     /// Further warnings of the server that are not listed.
     #[error("Prometheus warns {0} more times")]
     MoreWarnings(usize),
-    /// The share of the samples in which the usage of a pod is missing in the total.
+    /// The share of the samples whose total lacks the usage of a pod.
     #[error(
         "in {} of the samples the usage of a pod is missing in the total, because its scrapes were \
          lost",
@@ -246,7 +246,7 @@ pub enum LoadNote {
         /// The value at the end.
         last: String,
     },
-    /// The request of a pod was different all the time.
+    /// The request of a pod was different throughout.
     #[error(
         "the requests of the pods were different: {metric} {recorded} for each, {now} today; the \
          replay has those of today all the time"
@@ -282,7 +282,7 @@ pub enum LoadNote {
         /// The time.
         took: GoDuration,
     },
-    /// Why it is not known when the containers of new pods started.
+    /// The reason why it is not known when the containers of new pods started.
     #[error("{0}; --metrics-after states when new pods have metrics")]
     Failed(String),
     /// The share of periods in which a limit throttled containers.
@@ -333,7 +333,7 @@ pub enum LoadPart {
     Ready,
 }
 
-/// Returns the matcher that selects the first of some values of a label, as a word of a shell.
+/// Returns the matcher that selects the first of some values of a label, quoted for a shell.
 fn matcher(label: &str, values: &[String]) -> String {
     let value = values.first().map_or("", String::as_str);
     shell_word(&format!("{label}={}", quote(value)))
@@ -343,7 +343,7 @@ fn matcher(label: &str, values: &[String]) -> String {
 mod tests {
     use super::LoadNote;
 
-    /// A server chooses the values of labels, and people paste the matcher into a shell.
+    /// The server chooses the values of labels, and users paste the matcher into a shell.
     #[test]
     fn the_matcher_of_a_label_is_one_word() {
         for (value, word) in [

@@ -11,7 +11,7 @@ use crate::apimachinery::json::{BorrowedText, read_each};
 use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
 
-/// The name of its container; the name of its pod is this with the node's name.
+/// The name of the container; the pod's name is this name followed by the node's.
 pub const MANAGER: &str = "kube-controller-manager";
 
 /// The settings of a controller manager. A setting without a flag has its default.
@@ -46,7 +46,7 @@ pub enum ManagerFlag {
 const HPA_PREFIX: &str = "horizontal-pod-autoscaler-";
 
 impl ManagerFlag {
-    /// Returns its name without the leading dashes.
+    /// Returns the flag's name without the leading dashes.
     pub fn name(self) -> String {
         match self {
             Self::Hpa(name) => format!("{HPA_PREFIX}{name}"),
@@ -68,7 +68,7 @@ impl ManagerFlag {
     }
 }
 
-/// The arguments of a command that are flags on which a pass depends, with their values.
+/// The arguments of a command that are relevant to a pass, with their values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arguments {
     flags: Vec<(ManagerFlag, Option<String>)>,
@@ -219,7 +219,7 @@ impl ManagerSettings {
     }
 }
 
-/// The gates that set all alpha or beta gates that are not set themselves.
+/// The gates that set all alpha or beta gates, except gates that are set individually.
 const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 

@@ -21,7 +21,7 @@ pub struct Memory {
 
 impl Memory {
     /// Returns a memory of these recommendations and changes of scale; added replicas are positive. The controller
-    /// remembers the changes of each direction by themselves.
+    /// remembers the changes of each direction separately.
     pub(crate) fn new(recommendations: Vec<Recommendation>, changes: &[ScaleEvent]) -> Self {
         let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) =
             changes.iter().partition(|event| event.replicas > 0);

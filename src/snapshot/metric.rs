@@ -52,7 +52,7 @@ impl<'s> Measured<'s> {
         }
     }
 
-    /// Returns the item of a pod; of several, the last one counts.
+    /// Returns the item of a pod; if there are several, the last one.
     pub(crate) fn of_pod(&self, name: &str) -> Option<&'s PodMetrics> {
         self.cursor
             .find(&self.by_name, |item| &item.name, name)
@@ -121,7 +121,7 @@ struct WirePodMetrics<'a> {
     containers: Cow<'a, [ContainerUsage]>,
 }
 
-/// Writes no labels: the pods of an answer have already been selected by them.
+/// Writes no labels: they have already selected the pods of an answer.
 impl Serialize for PodMetrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let metadata = Meta {
@@ -307,7 +307,7 @@ pub struct ExternalMetricValue {
     /// The value.
     #[serde(default)]
     pub value: Amount,
-    /// The place of its list: later ones have higher numbers.
+    /// The place of the list that has the item: later lists have higher numbers.
     #[serde(skip)]
     pub list: usize,
 }

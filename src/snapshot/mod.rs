@@ -51,7 +51,7 @@ pub struct Snapshot {
     pub controller: Controller,
     /// The target's scale, or the reason why it could not be read.
     pub scale: Result<Scale, ScaleError>,
-    /// The reason why writing the scale would fail whatever is written, if it would.
+    /// The reason why writing the scale would always fail, if it would.
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
@@ -59,8 +59,8 @@ pub struct Snapshot {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs in the namespace whose selectors are known; the controller compares only the ones that it
-    /// stores.
+    /// The other HPAs in the namespace whose selectors are known; the controller compares only selectors that it has
+    /// stored.
     pub other_hpas: Vec<Shared<OtherHpa>>,
 }
 
@@ -86,7 +86,7 @@ impl Snapshot {
         self.target_pods().filter(|pod| !pod.has_ended())
     }
 
-    /// Takes the values of some pods away.
+    /// Keeps only the values of some pods.
     pub(crate) fn retain_values(&mut self, stays: impl Fn(&str) -> bool) {
         self.pod_metrics.retain(|item| stays(&item.name));
         for answer in &mut self.metrics {
@@ -96,8 +96,8 @@ impl Snapshot {
         }
     }
 
-    /// Sets the replicas in the spec of the target, if its pods are known. One that states none has no status either,
-    /// which is then the same.
+    /// Sets the replicas in the spec of the target, if its pods are known. A target that states none has no status
+    /// either, so the replicas in its status are set as well.
     pub(crate) fn set_replicas(&mut self, replicas: i32) {
         let Ok(selector) = self.selector().cloned() else {
             return;
@@ -162,9 +162,9 @@ impl Snapshot {
             && pods.windows(2).all(|pair| pair[0].requests_like(pair[1]))
     }
 
-    /// Whether a sample is older than a minute and more than twice the window over which it was measured: a
-    /// newer one should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half
-    /// a minute. The age of a sample that states no time is unknown.
+    /// Whether a sample is older than a minute and more than twice the window over which it was measured: a newer
+    /// sample should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half a minute.
+    /// The age of a sample that states no time is unknown.
     pub(crate) fn is_stale(&self, sample: &Measurement<'_>) -> bool {
         let window = sample.counted_window();
         let oldest = window.saturating_mul(2).max(SignedDuration::from_mins(1));
@@ -199,12 +199,12 @@ impl Snapshot {
     }
 }
 
-/// When a sample was measured.
+/// The time when a sample was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Measurement<'s> {
-    /// The pod that it is of; `None` if it is of no pod.
+    /// The pod of the sample; `None` if it does not belong to a pod.
     pub(crate) pod: Option<&'s str>,
-    /// The end of its window, if stated.
+    /// The end of the window, if stated.
     pub(crate) time: Option<Timestamp>,
     /// The window, if its API states windows.
     pub(crate) window: Option<SignedDuration>,
@@ -227,7 +227,7 @@ impl<'s> Measurement<'s> {
         }
     }
 
-    /// Returns the window by which its age is judged.
+    /// Returns the window by which the sample's age is judged.
     pub(crate) fn counted_window(&self) -> SignedDuration {
         self.window
             .unwrap_or(SignedDuration::from_secs(metric::DEFAULT_CUSTOM_WINDOW))
@@ -271,7 +271,7 @@ impl From<String> for ScaleSelector {
 }
 
 impl ScaleSelector {
-    /// Returns the selector in a scale, which is also known of a target whose replicas are not.
+    /// Returns the selector in a scale, which is known even for a target that leaves its replicas to the HPA.
     pub(crate) fn of(scale: &Result<Scale, ScaleError>) -> Result<&Self, &ScaleError> {
         match scale {
             Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
@@ -281,12 +281,12 @@ impl ScaleSelector {
         }
     }
 
-    /// Returns the text; empty if the scale has no selector.
+    /// Returns the text of the selector; empty if the scale has none.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the selector. A missing one selects everything.
+    /// Returns the parsed selector. A missing one selects everything.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl ScaleSelector {
         self.parsed.as_ref()
     }
 
-    /// Whether it selects an object with these labels.
+    /// Whether the selector matches an object with these labels.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.parsed
             .as_ref()
@@ -317,7 +317,7 @@ pub enum ScaleError {
     NoReplicas {
         /// The target, as `Kind/name`.
         target: String,
-        /// The selector of its pods.
+        /// The selector of the target's pods.
         selector: ScaleSelector,
     },
 }
@@ -363,7 +363,7 @@ impl MetricAnswer {
         matches!(self, Self::Unread(UnreadCause::Missing { .. }))
     }
 
-    /// Returns the value of an Object metric, or the sum of the values of an External one, in milli-units.
+    /// Returns the value of an Object metric, or the sum of an External metric's values, in milli-units.
     pub(crate) fn total(&self) -> Option<i128> {
         match self {
             Self::Object(values) if values.len() == 1 => Some(values[0].value.into()),
@@ -406,7 +406,7 @@ impl UnreadCause {
     }
 }
 
-/// Kinds of documents in an input that a pass reads.
+/// The kinds of documents in an input that a pass reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Documents {
     /// The scale of the target, or the target itself.
@@ -417,18 +417,18 @@ pub enum Documents {
     PodMetrics,
     /// An answer of the custom metrics API.
     MetricValueList,
-    /// Such an answer that can be of one metric only.
+    /// Such an answer that can only belong to one metric.
     UnambiguousMetricValueList,
     /// An answer of the external metrics API.
     ExternalMetricValueList,
-    /// Such an answer that can be of one metric only.
+    /// Such an answer that can only belong to one metric.
     UnambiguousExternalMetricValueList,
-    /// The samples in the history of a past pass from which such an answer would follow.
+    /// The samples in the history of a past pass from which such an answer would be derived.
     Samples,
 }
 
 impl Documents {
-    /// Returns the kind of the documents, with what distinguishes them from others of the kind.
+    /// Returns the kind of the documents, with what distinguishes them from others of that kind.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Scale => "Scale",
@@ -484,12 +484,12 @@ pub struct ExternalValue {
     pub timestamp: Option<Timestamp>,
 }
 
-/// Returns a name as it is written, or a substitute if a manifest lacks it.
+/// Returns a name as written, or a substitute if a manifest lacks it.
 pub(crate) fn named(name: &str) -> &str {
     if name.is_empty() { "(no name)" } else { name }
 }
 
-/// One HPA of a list, with its result, or the reason why it has none.
+/// One HPA of a list, with its result or the reason why it has none.
 #[derive(Debug, Clone)]
 pub struct Listed<T> {
     /// Its namespace.

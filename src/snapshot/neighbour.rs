@@ -14,7 +14,7 @@ use super::written::Written;
 use super::{Scale, ScaleError, ScaleSelector};
 use crate::apimachinery::selector::Selector;
 
-/// The time within which a changed HPA has had a pass, even with a long sync period.
+/// The time within which a changed HPA gets a pass, even with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Another HPA of the namespace, with its selector.
@@ -94,7 +94,7 @@ pub(crate) struct UnknownSelector {
 }
 
 impl UnknownSelector {
-    /// Creates the unknown selector of an HPA, if that can be read.
+    /// Creates the unknown selector of an HPA, which may be unreadable itself.
     pub(crate) fn new(key: String, hpa: Option<&Hpa>, why: WhyUnknownSelector) -> Self {
         Self {
             key,
@@ -190,8 +190,7 @@ impl UnknownSelector {
     }
 }
 
-/// Whether a pass of an HPA may have stored its selector: a pass got beyond reading the scale, and set
-/// `ScalingActive`.
+/// Whether a pass may have stored the selector of an HPA: a pass got beyond reading the scale, and set `ScalingActive`.
 fn has_stored_selector(hpa: &Hpa) -> bool {
     hpa.status.condition("ScalingActive").is_some()
 }
@@ -232,7 +231,7 @@ impl ComparedSelector {
     }
 }
 
-/// Returns the time since which those passes of an HPA that read the scale have found no shared pods.
+/// Returns the time since which passes of an HPA that read the scale have found no shared pods.
 fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     let active = hpa.status.condition("ScalingActive")?;
     let stops_before = ["ScalingDisabled", "InvalidSelector", "AmbiguousSelector"];

@@ -1,5 +1,5 @@
-//! Notes in addition to the answer: about input that was read but not used, facts that could not be read,
-//! and what looks wrong. The controller ignores all of it. A note is worded where its facts are found.
+//! Notes in addition to the answer: about input that was read but not used, facts that could not be read, and anything
+//! that looks wrong. The controller ignores all of that. A note is worded where its facts are found.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub enum Subject {
         path: String,
         /// The gate.
         gate: &'static str,
-        /// The value; of an object, its JSON.
+        /// The value; as JSON if it is an object.
         value: String,
     },
     /// An annotation cannot be read.
@@ -50,11 +50,11 @@ pub enum Subject {
         /// The custom metric; `None` for the resource metrics.
         metric: Option<String>,
     },
-    /// The input lacks something, or has something else in its place.
+    /// The input lacks something, or has something else instead.
     InputLacks,
     /// Metrics lack a value in a state whose pods are assumed.
     NoValues,
-    /// No document of a file in a directory states a kind.
+    /// No document in a file of a directory states a kind.
     NoObject {
         /// The file.
         path: PathBuf,

@@ -30,8 +30,7 @@ pub struct Past {
     /// The fields of the HPA that had different values then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<PastField>,
-    /// The metrics whose targets are taken from the HPA as it was read, although the history has targets of
-    /// other metrics.
+    /// The metrics whose targets come from the HPA as it was read, although the history has targets of other metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
     /// The uncertainty of the pass's time, in milliseconds.
@@ -42,15 +41,15 @@ pub struct Past {
     /// The replicas that the pass left, according to the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Bounds>,
-    /// Whether the record, rather than the likeliest samples, determined what is the likeliest.
+    /// Whether the record, rather than the likeliest samples, determined the likeliest pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decided: bool,
     /// The replicas that the metrics proposed, if they proposed any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Bounds>,
-    /// The passes before it that may matter, the oldest first.
+    /// The earlier passes that may matter, the oldest first.
     pub passes: Vec<PastPass>,
-    /// The rescales before it that may matter, the oldest first.
+    /// The earlier rescales that may matter, the oldest first.
     pub rescales: Vec<PastRescale>,
     /// The replicas that were recorded next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +95,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the bounds of both.
+    /// Returns bounds that contain both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
         self.with(other.at_least).with(other.at_most)
@@ -112,7 +111,7 @@ pub struct PastPass {
     pub time: Timestamp,
     /// The bounds of its recommendation.
     pub recommended: Bounds,
-    /// The most likely recommendation; `None` if it may have made none.
+    /// The most likely recommendation; `None` if the pass may have made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
     /// The replicas that the pass found; `None` if the passes are the memory of a past pass, for which no
@@ -149,7 +148,7 @@ pub struct RecordedReplicas {
     pub time: Timestamp,
 }
 
-/// A field of the HPA that was different.
+/// A field of the HPA that had a different value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PastField {

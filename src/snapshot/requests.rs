@@ -1,10 +1,10 @@
 //! The requests of a pod as a whole, as Kubernetes' helpers compute them (`component-helpers/resource`
-//! upstream), which the controller and the API server both use, and those that the API server gives a pod.
+//! upstream), which the controller and the API server both use, and the requests that the API server gives a pod.
 
 use super::pod::{Container, Pod, resource_name};
 use crate::apimachinery::quantity::Amount;
 
-/// Whether a pod can request it as a whole (`IsSupportedPodLevelResource`).
+/// Whether a pod as a whole can request the resource (`IsSupportedPodLevelResource`).
 pub(crate) fn is_pod_level_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }

@@ -22,7 +22,7 @@ pub struct MissingRight {
 /// A right, in RBAC's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Right {
-    /// To a resource of the API.
+    /// A right to a resource of the API.
     Resource {
         /// The verb, such as `list`.
         verb: &'static str,
@@ -33,7 +33,7 @@ pub enum Right {
         /// The namespace; `None` if the request is for all of them, or the resource is cluster-scoped.
         namespace: Option<String>,
     },
-    /// To read a path that is not a resource, such as `/apis`.
+    /// A right to read a path that is not a resource, such as `/apis`.
     Path(String),
 }
 
@@ -64,13 +64,13 @@ pub enum UnknownFact {
 }
 
 impl UnknownFact {
-    /// Whether findings with a code are not found because of it.
+    /// Whether findings with a code are not found because the fact is unknown.
     pub(crate) fn hides(self, code: &str) -> bool {
         matches!(self, Self::Findings(codes) if codes.contains(&code))
     }
 }
 
-/// Names findings by the first of their codes.
+/// Names findings by their first codes.
 pub(crate) fn such(codes: &[&str]) -> String {
     let named = match codes {
         [first, second] => format!("{first} and {second}"),

@@ -23,7 +23,7 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Whether the selection includes an HPA with these labels, which `is` recognizes. An HPA whose labels
+    /// Whether the selection includes an HPA with these labels and the names that `is` recognizes. An HPA whose labels
     /// cannot be read is included, so that it is not silently left out.
     pub(crate) fn wants(&self, labels: Option<&Labels>, is: impl Fn(&Named) -> bool) -> bool {
         match self {
@@ -68,7 +68,7 @@ impl Hpa {
 }
 
 impl CrossVersionObjectReference {
-    /// Whether it refers to this target.
+    /// Whether the name refers to this target.
     pub(crate) fn is(&self, target: &Target) -> bool {
         self.name == target.name() && target.is_of(self.group(), &self.kind)
     }

@@ -1,6 +1,5 @@
 //! The controller's settings: each from the command line, from the input's `ControllerState`, from the
-//! controller manager's own pod, or assumed. The basis lists the origin of those that are not
-//! stated.
+//! controller manager's own pod, or assumed. The basis lists the origin of settings that are not stated.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +121,7 @@ impl Sources<'_> {
         Ok(version)
     }
 
-    /// Returns the controller manager's version, else the server's.
+    /// Returns the controller manager's version, or else the server's.
     fn read_version(&self, notes: &mut Vec<Note>) -> Option<Version> {
         let of_pod = self
             .leader
@@ -239,7 +238,7 @@ struct Origins<'l> {
     leader: Option<&'l ManagerPod>,
     /// Set by the pod.
     set: Vec<String>,
-    /// Not set by it, so they have their defaults.
+    /// Not set by the pod, so they have their defaults.
     unset: Vec<String>,
     assumed: Vec<String>,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::apimachinery::json::read_each;
 
-/// A value that is copied when it is changed, if it is shared.
+/// A value that is copied on a change, if it is shared.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
@@ -33,7 +33,7 @@ impl<T: Clone> DerefMut for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether both are one value in memory. Equal values may be separate.
+    /// Whether both are the same value in memory. Equal values may be separate.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -53,9 +53,9 @@ pub(crate) fn push_sharing<T: Share>(items: &mut Vec<Shared<T>>, mut item: T) {
     items.push(item.into());
 }
 
-/// A list in which each item shares equal parts with the previous one as soon as it is read. The memory
-/// that this frees serves the next item; if it is freed only after the whole list, it is fragmented, and
-/// 20,000 pods took half as much time again.
+/// A list in which each item shares equal parts with the previous one as soon as it is read. The memory that this frees
+/// is reused for the next item; if it was freed only after the whole list, it was fragmented, and 20,000 pods took half
+/// as long again.
 pub(crate) struct Sharing<T>(pub(crate) Vec<Shared<T>>);
 
 impl<'de, T: Deserialize<'de> + Share> Deserialize<'de> for Sharing<T> {

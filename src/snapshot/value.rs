@@ -4,7 +4,7 @@ use super::hpa::{MetricSpec, MetricValueStatus};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers::{format_of, plain_quantity, quantity};
 
-/// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
+/// Returns the value of a metric as text: `63% (12m)`, `12m`, `-` for none.
 pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
     let amount = value.average_value.as_ref().or(value.value.as_ref());
     match (
@@ -17,8 +17,8 @@ pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> S
     }
 }
 
-/// Words an amount of a metric. Statuses have memory as a decimal number if it is not a multiple of 1024,
-/// and always before v1.34.
+/// Returns an amount of a metric as text. Statuses have memory as a decimal number if it is not a multiple of 1024, and
+/// always before v1.34.
 pub(crate) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
     match metric
         .filter(|metric| metric.is_resource())

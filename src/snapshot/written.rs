@@ -17,7 +17,7 @@ pub struct Written {
     pub spec: Option<Timestamp>,
     /// The last change of the status, according to `managedFields`.
     pub status: Option<Timestamp>,
-    /// Whether `apply` made that change, in place of the controller.
+    /// Whether `apply` made that change instead of the controller.
     pub by_us: bool,
     /// The field manager of the controller, which some distributions name differently, if it wrote the status.
     pub controller: Option<Box<str>>,
@@ -83,7 +83,7 @@ impl Written {
         }
     }
 
-    /// Returns the last of the field managers that have written a bound, if one has.
+    /// Returns the last field manager that has written a bound, if any.
     pub fn last_writer(&self, bound: SpecField) -> Option<&ManagedFieldsEntry> {
         last_writer(&self.bounds, bound)
     }
@@ -101,7 +101,7 @@ pub(super) fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Opt
 mod tests {
     use super::*;
 
-    /// A state is saved with its controller's name, also after a write by `apply` and without a time.
+    /// A state is saved with its controller's name, even after a write by `apply` or without a time.
     #[test]
     fn the_controller_of_equivalent_fields() {
         let time: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();

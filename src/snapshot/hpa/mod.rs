@@ -1,8 +1,7 @@
 //! The HorizontalPodAutoscaler in the shape of `autoscaling/v2`, the version that the controller
-//! works with. Fields keep the API's names and laxness: an object that has passed its API server is
-//! interpreted as by the controller, valid or not. Older versions are converted in
-//! [`crate::apiserver::convert`], defaults filled in by [`crate::apiserver::default`], manifests validated by
-//! [`crate::apiserver::validate`].
+//! works with. Fields keep the API's names and laxness: an object that its API server has accepted is interpreted as
+//! the controller would, valid or not. Older versions are converted in [`crate::apiserver::convert`], defaults filled
+//! in by [`crate::apiserver::default`], manifests validated by [`crate::apiserver::validate`].
 
 mod spec;
 mod status;
@@ -41,7 +40,7 @@ pub struct Hpa {
     pub uid: Option<String>,
     /// `metadata.resourceVersion`: the state of the object.
     pub resource_version: String,
-    /// When the parts of the HPA were last written.
+    /// The times when the parts of the HPA were last written.
     pub written: Written,
     /// `metadata.deletionTimestamp`: set once it has been marked for deletion.
     pub deletion_timestamp: Option<Timestamp>,
@@ -73,7 +72,7 @@ impl Hpa {
         self.written.tool.or_else(|| Tool::of_labels(&self.labels))
     }
 
-    /// Whether the status names another spec than the current one as that of its pass. Controllers name it with the gate
+    /// Whether the status belongs to a pass on another spec than the current one. Controllers record this with the gate
     /// `HPAGeneration`.
     pub(crate) fn is_status_of_other_spec(&self) -> bool {
         let observed = self.status.observed_generation;

@@ -170,7 +170,7 @@ pub struct MetricId {
     type_: String,
     name: String,
     container: Option<String>,
-    /// The group, kind and name of the object that it describes.
+    /// The group, kind and name of the object that the metric describes.
     object: Option<(String, String, String)>,
     selector: String,
 }
@@ -277,8 +277,8 @@ impl MetricSpec {
         )
     }
 
-    /// Whether the metric's proposal depends on pods. An average over the replicas in a status does not, and a metric of
-    /// an unknown type has none.
+    /// Whether the metric's proposal depends on pods. An average over the replicas in a status does not, and a metric
+    /// of an unknown type has no proposal.
     pub fn needs_pods(&self) -> bool {
         self.source() != MetricSource::Unknown && !self.is_divided()
     }
@@ -413,7 +413,7 @@ impl MetricSpec {
         }
     }
 
-    /// Whether only the lack of a selector distinguishes the metric from another one.
+    /// Whether only the absence of a selector distinguishes the metric from another one.
     fn is_named_by_no_selector(&self, among: &[Self]) -> bool {
         let is_without = !self.is_resource() && self.selector().is_empty();
         let label = self.short_label();
@@ -443,12 +443,12 @@ impl MetricSpec {
         short_label(self.name(), self.container(), object.as_deref())
     }
 
-    /// Whether the label without the selector is this one. Most differ in the name already.
+    /// Whether the label without the selector is this one. The names of most metrics already differ.
     fn has_short_label(&self, label: &str) -> bool {
         label.starts_with(self.name()) && self.short_label() == label
     }
 
-    /// Returns the metric, or that of a container if there is one.
+    /// Returns the metric, or a container's metric if one is given.
     pub(crate) fn part(&self, container: Option<&str>) -> Self {
         container.map_or_else(|| self.clone(), |name| self.of_container(name))
     }

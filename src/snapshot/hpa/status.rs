@@ -22,7 +22,7 @@ pub struct HpaStatus {
     /// The replicas at the last pass, before it scaled.
     #[serde(skip_serializing_if = "is_zero")]
     pub current_replicas: i32,
-    /// The replicas that the last pass decided.
+    /// The replicas that the last pass decided on.
     pub desired_replicas: i32,
     /// One entry for each metric of the spec, or null if the pass read none.
     pub current_metrics: Option<Vec<MetricStatus>>,
@@ -32,7 +32,7 @@ pub struct HpaStatus {
 }
 
 impl HpaStatus {
-    /// Whether no pass has written it: clients send its required fields with zero values.
+    /// Whether no pass has written the status: clients send its required fields with zero values.
     pub(crate) fn is_empty(&self) -> bool {
         let blank = |current_metrics| Self {
             current_metrics,

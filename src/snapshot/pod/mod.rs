@@ -24,7 +24,7 @@ use crate::apimachinery::selector::Labels;
 /// A resource's name, such as `cpu`; the two common ones are not allocated.
 pub type ResourceName = Cow<'static, str>;
 
-/// Interns the names that nearly every container uses.
+/// Interns the names that almost every container uses.
 pub(crate) fn resource_name(name: &str) -> ResourceName {
     match name {
         "cpu" => Cow::Borrowed("cpu"),
@@ -33,7 +33,7 @@ pub(crate) fn resource_name(name: &str) -> ResourceName {
     }
 }
 
-/// A pod of the HPA's namespace, or the template of one.
+/// A pod in the HPA's namespace, or the template of a pod.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pod {
     /// `metadata.name`.
@@ -67,7 +67,7 @@ pub struct Pod {
     pub manager: Option<Box<ManagerSettings>>,
     /// The object that controls the pod. No pass uses this or the following fields; they explain an answer.
     pub owner: Option<Shared<OwnerReference>>,
-    /// `spec.nodeName`: the node that it was assigned to.
+    /// `spec.nodeName`: the node that the pod was assigned to.
     pub node: Option<Box<str>>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
@@ -78,7 +78,7 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
-    /// The metrics, by index in the spec, that are assumed to have no value of the pod.
+    /// The metrics, by index in the spec, that are assumed to have no value for the pod.
     pub assumed_missing: Vec<usize>,
 }
 
@@ -97,7 +97,8 @@ impl Pod {
             .find_map(|label| self.labels.get(label))
     }
 
-    /// Returns the owner of the pod's ReplicaSet, if its name reveals that: it ends in the hash of the template.
+    /// Returns the owner of the pod's ReplicaSet, if the ReplicaSet's name reveals it: the name ends in the hash of the
+    /// template.
     pub(crate) fn maker<'o>(&self, replica_set: &'o OwnerReference) -> Option<&'o str> {
         let mut hashes = REVISION_LABELS
             .iter()
@@ -112,7 +113,7 @@ impl Pod {
             && self.statuses.is_empty()
     }
 
-    /// Returns when it was created, if a controller of the controller manager has created it.
+    /// Returns when the pod was created, if a controller of the controller manager created it.
     pub(super) fn created_by_manager(&self) -> Option<Timestamp> {
         let owner = self.owner.as_ref()?;
         let is_built_in = match names::group(&owner.api_version) {
@@ -124,13 +125,13 @@ impl Pod {
         self.created.filter(|_| is_built_in)
     }
 
-    /// Returns its ordinal, if it is a pod of a StatefulSet.
+    /// Returns the ordinal in a pod's name, if it is a pod of a StatefulSet.
     pub(crate) fn ordinal(name: &str) -> Option<u64> {
         let ordinal: i32 = name.rsplit_once('-')?.1.parse().ok()?;
         u64::try_from(ordinal).ok()
     }
 
-    /// Whether its name is the name of a workload and the suffix that controllers append, which has no vowels.
+    /// Whether the pod's name is the name of a workload with the suffix that controllers append, which has no vowels.
     pub(crate) fn is_named_after(&self, workload: &str) -> bool {
         let appended = self
             .name
@@ -139,29 +140,29 @@ impl Pod {
         appended.is_some_and(|it| !it.contains(['a', 'e', 'i', 'o', 'u']))
     }
 
-    /// Returns when it started; unknown for a pod that is only assumed to be ready, as of long ago.
+    /// Returns when the pod started; unknown for a pod that is only assumed to have been ready for long.
     pub(crate) fn known_start(&self) -> Option<Timestamp> {
         let start = self.start_time;
         start.filter(|since| *since != Timestamp::UNIX_EPOCH)
     }
 
-    /// Whether it has succeeded or failed.
+    /// Whether the pod has succeeded or failed.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Failed | Phase::Succeeded)
     }
 
-    /// Whether its Ready condition is True.
+    /// Whether the pod's Ready condition is True.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready
             .is_some_and(|ready| ready.status == ConditionStatus::True)
     }
 
-    /// Whether it counts as one of the replicas (`IsPodActive`).
+    /// Whether the pod counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
         self.deletion_timestamp.is_none() && !self.has_ended()
     }
 
-    /// Whether another pod requests the same, container by container.
+    /// Whether another pod has the same requests, container by container.
     pub(crate) fn requests_like(&self, other: &Self) -> bool {
         (&self.containers, &self.init_containers) == (&other.containers, &other.init_containers)
             && (&self.requests, &self.overhead) == (&other.requests, &other.overhead)
@@ -192,12 +193,12 @@ impl Pod {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }
 
-    /// Returns its container of a name, including init containers.
+    /// Returns the pod's container of a name, including init containers.
     pub(crate) fn container(&self, name: &str) -> Option<&Container> {
         self.all_containers().find(|it| &*it.name == name)
     }
 
-    /// Whether it has a container of a name, including init containers.
+    /// Whether the pod has a container of a name, including init containers.
     pub fn has_container(&self, name: &str) -> bool {
         self.container(name).is_some()
     }
@@ -216,8 +217,8 @@ pub(crate) fn by_revision<'p>(
     by_revision
 }
 
-/// Changes all containers of pods, including init containers. Pods that share theirs share the changed ones, too, so
-/// that a pass still decides once for all of them.
+/// Changes all containers of pods, including init containers. Pods that share containers also share the changed ones,
+/// so that a pass still decides once for all of them.
 pub(crate) fn change_containers(pods: &mut [Shared<Pod>], change: impl Fn(&mut Container)) {
     let mut changed: [Option<[Shared<Vec<Container>>; 2]>; 2] = [None, None];
     for pod in pods {
@@ -239,7 +240,7 @@ pub(crate) fn change_containers(pods: &mut [Shared<Pod>], change: impl Fn(&mut C
 
 impl Share for Pod {
     /// Shares equal parts with the previous pod in a list. Lists are sorted by name, so pods of one template
-    /// are adjacent. A decision about one of them then holds for all, and memory is saved.
+    /// are adjacent. A decision about one of them then holds for all, and this saves memory.
     fn share(&mut self, before: &Self) {
         if self.labels == before.labels {
             self.labels = before.labels.clone();
@@ -358,14 +359,14 @@ pub struct ContainerStatus {
     pub name: Box<str>,
     /// The number of restarts.
     pub restart_count: i32,
-    /// The reason why the container is waiting, if it is.
+    /// The reason why the container is waiting, if it waits.
     pub waiting: Option<Waiting>,
     /// `resources.requests`: the requests in effect, which an in-place update changes later than the spec.
     pub requests: Option<Requests>,
 }
 
 impl ContainerStatus {
-    /// Whether the status says more than that one of these containers of the spec is running.
+    /// Whether the status says more than that a container with this spec is running.
     fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
@@ -384,8 +385,8 @@ pub struct Waiting {
     pub message: Box<str>,
 }
 
-/// A resource list: few entries, looked up by name. Lists are equal in any order: a server sorts them, and a manifest
-/// does not.
+/// A resource list: few entries, looked up by name. Lists are equal in any order: a server sorts them, a manifest does
+/// not.
 #[derive(Debug, Clone, Default)]
 pub struct Requests(pub Vec<(ResourceName, Amount)>);
 
@@ -563,13 +564,13 @@ impl<'de> Deserialize<'de> for Pod {
 }
 
 impl Pod {
-    /// Returns its JSON, as the template of a workload.
+    /// Returns the JSON of the pod as the template of a workload.
     pub(crate) fn to_template(&self) -> impl Serialize + '_ {
         let wire::Pod { metadata, spec, .. } = self.wire(None);
         wire::Template { metadata, spec }
     }
 
-    /// Returns its JSON, as a pod of a namespace.
+    /// Returns the JSON of the pod as an object in a namespace.
     pub(crate) fn to_json<'a>(&'a self, namespace: &'a str) -> impl Serialize + 'a {
         self.wire(Some(namespace))
     }

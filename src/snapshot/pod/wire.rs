@@ -110,7 +110,7 @@ impl<'a> Containers<'a> {
     }
 }
 
-/// The last three describe a controller manager, and are used for nothing else.
+/// The last three describe a controller manager, and have no other use.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Container<'a> {

@@ -1,5 +1,5 @@
-//! The surroundings of a pass: objects that the controller does not read for it, but that explain its answer.
-//! Each of them is optional; an object that is missing here may still exist. Nothing here evaluates them.
+//! The surroundings of a pass: objects that the controller does not read, but that explain its answer. All are
+//! optional; an object that is missing here may still exist. Nothing here evaluates them.
 
 mod scaled_object;
 mod workload;
@@ -37,7 +37,7 @@ use crate::apimachinery::similar;
 pub struct Surroundings {
     /// The known workloads of the namespace: the target, and owners of pods.
     pub workloads: Shared<Workloads>,
-    /// The target as it was read, if another template of it is assumed.
+    /// The target as it was read, if another template is assumed for it.
     pub running: Option<Box<Workload>>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Shared<Vec<ScaledObject>>,
@@ -45,18 +45,17 @@ pub struct Surroundings {
     pub vertical_pod_autoscalers: Shared<Vec<VerticalPodAutoscaler>>,
     /// The APIServices of metrics APIs that failed.
     pub api_services: Shared<Vec<ApiService>>,
-    /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
-    /// names that they serve, and those of the same name for other kinds of objects.
+    /// The metrics APIs that failed for a metric although their groups are served, with the metrics that they serve
+    /// under similar names, or under the same name for other kinds of objects.
     pub served_metrics: BTreeMap<String, Vec<String>>,
-    /// What could not be read of all this, with the reasons.
+    /// The facts that could not be determined, with the reasons.
     pub unread: Vec<(UnknownFact, UnknownFactCause)>,
     /// The version of the custom metrics API that the controller requests, if it is known.
     pub custom_version: Option<String>,
     /// Whether the target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// Whether the input lacks the target or values of metrics, and has no pods of the target, nor a list that
-    /// says that there are none. Without the target, its pods cannot be identified, so the input must have no
-    /// pods at all.
+    /// Whether the input lacks the target or values of metrics, and has neither pods of the target nor a list that
+    /// shows their absence. Without the target, its pods cannot be identified, so the input must have no pods at all.
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,
@@ -115,12 +114,12 @@ pub struct ApiResourceList {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiResource {
-    /// The name: that of an external metric, or `pods/requests` for a custom metric.
+    /// The name: an external metric's name, or `pods/requests` for a custom metric.
     pub name: String,
 }
 
 impl ApiResourceList {
-    /// Returns the group, the version and the names in it, if it is the list of a metrics API.
+    /// Returns the group, the version and the names in the list, if it is the list of a metrics API.
     pub(crate) fn metrics(self) -> Option<([String; 2], Vec<String>)> {
         let (group, version) = self.group_version.split_once('/')?;
         let names = self.resources.into_iter().map(|resource| resource.name);
@@ -142,7 +141,7 @@ pub struct ManifestReplicas {
 }
 
 /// An object of the target's kind and name in another namespace than the HPA, with the namespaces that both
-/// state. As in kubectl, an object that states none is in the namespace of `-n`.
+/// state. As in kubectl, an object that does not state one is in the namespace of `-n`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetElsewhere {
     /// The HPA, as `Kind/name`.
@@ -153,7 +152,7 @@ pub struct TargetElsewhere {
     pub object: String,
     /// The namespace that it states.
     pub object_namespace: Option<String>,
-    /// The namespace of objects that state none.
+    /// The namespace of objects that do not state one.
     pub default_namespace: String,
 }
 
@@ -220,12 +219,12 @@ pub enum SupposedTemplate {
 }
 
 impl SupposedTemplate {
-    /// Whether nothing states the request of a resource, so that a percentage of it is no known amount.
+    /// Whether nothing states the request of a resource, so that the amount of a percentage is unknown.
     fn invents_request(&self, resource: &str) -> bool {
         matches!(self, Self::Unknown { requests, .. } if requests.get(resource).is_some())
     }
 
-    /// Whether nothing names a container, so that the only one has an invented name.
+    /// Whether nothing names a container, so that the only container has an invented name.
     pub(crate) fn names_no_container(&self) -> bool {
         matches!(self, Self::Unknown { containers, .. } if containers.is_empty())
     }
@@ -245,8 +244,8 @@ impl Surroundings {
             .find(|it| it.is_kind_of(reference))
     }
 
-    /// Returns the revision of a target's new pods: the one in its status, the one of its newest ReplicaSet, or
-    /// the only one that has as many of the target's pods as the status counts of the current template.
+    /// Returns the revision of a target's new pods: the one in its status, or the one of its newest ReplicaSet, or the
+    /// only revision with as many pods as the status counts for the current template.
     pub(crate) fn current_revision<'p>(
         &'p self,
         target: &CrossVersionObjectReference,
@@ -286,7 +285,7 @@ impl Surroundings {
         workloads.find(|it| it.is_named_by(reference))
     }
 
-    /// Keeps the target as it was read, if another template of it is assumed.
+    /// Keeps the target as it was read, if another template is assumed for it.
     pub(crate) fn keep_running(&mut self, was: Option<Workload>) {
         self.running = was.map(Box::new).filter(|was| {
             let template = was.template.as_deref();
@@ -336,8 +335,7 @@ impl Surroundings {
         known.unwrap_or("v1beta1")
     }
 
-    /// Keeps, of the metrics that an API serves, those that may be meant by a metric that failed. Does nothing
-    /// if the API is not served.
+    /// Keeps only the served metrics that a failed metric may mean. Does nothing if the API is not served.
     pub(crate) fn keep_served(
         &mut self,
         metrics: &[MetricSpec],
@@ -458,11 +456,11 @@ pub struct VerticalPodAutoscaler {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VerticalPodAutoscalerSpec {
-    /// The workload that it resizes.
+    /// The workload to resize.
     pub target_ref: CrossVersionObjectReference,
     /// The policy for changing pods.
     pub update_policy: UpdatePolicy,
-    /// The resources that it controls.
+    /// The resources to control.
     #[serde(skip_serializing_if = "ResourcePolicy::is_empty")]
     pub resource_policy: ResourcePolicy,
 }
@@ -505,7 +503,7 @@ pub struct ContainerPolicy {
 }
 
 impl VerticalPodAutoscaler {
-    /// Whether it sets the request of a container for a resource.
+    /// Whether the VerticalPodAutoscaler sets the request of a container for a resource.
     pub fn controls(&self, container: &str, resource: &str) -> bool {
         let Self { spec, .. } = self;
         let policies = &spec.resource_policy.container_policies;
@@ -537,7 +535,7 @@ pub struct ApiService {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiServiceSpec {
-    /// The Service that serves it, if not the API server itself.
+    /// The Service that serves the API, if not the API server itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceReference>,
 }

@@ -42,7 +42,7 @@ impl ScaledObject {
         value.is_some_and(|value| go::parse_bool(value) != Some(false))
     }
 
-    /// Whether it scales a target.
+    /// Whether the ScaledObject scales a target.
     pub(crate) fn is_of(&self, target: &CrossVersionObjectReference) -> bool {
         let own = &self.spec.scale_target_ref;
         let kind = if own.kind.is_empty() {
@@ -134,7 +134,7 @@ impl ScaledObject {
             || Some(&hpa.name) == self.spec.hpa_name()
     }
 
-    /// Whether a name is its HPA's, its own, or its target's.
+    /// Whether a name is the ScaledObject's, its HPA's, or its target's.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         let Metadata { name: own, .. } = &self.metadata;
         let given = format!("keda-hpa-{own}");
@@ -150,7 +150,7 @@ impl ScaledObject {
     }
 }
 
-/// Returns the reason why there is no HPA of a name, if one of these ScaledObjects is paused and owned it.
+/// Returns the reason why there is no HPA of a name, if one of these ScaledObjects owned it and is paused.
 pub(crate) fn paused<'s>(
     objects: impl Iterator<Item = &'s ScaledObject>,
     name: &str,
@@ -165,7 +165,7 @@ pub(crate) fn paused<'s>(
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScaledObjectSpec {
-    /// The object that it scales; a Deployment if no kind is stated.
+    /// The object to scale; a Deployment if no kind is stated.
     pub scale_target_ref: CrossVersionObjectReference,
     /// The minimum replicas while a trigger is active; KEDA's HPA has 1 for 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
@@ -176,8 +176,7 @@ pub struct ScaledObjectSpec {
     /// The replicas while no trigger is active, if they are fewer than the minimum.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub idle_replica_count: Option<i32>,
-    /// The seconds from the last time that a trigger was active until KEDA scales to the idle replicas, or to
-    /// 0.
+    /// The seconds after the last trigger was active until KEDA scales to the idle replicas, or to 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub cooldown_period: Option<i32>,
     /// The advanced settings, such as the name of KEDA's HPA.
@@ -208,13 +207,13 @@ pub struct Advanced {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HpaConfig {
-    /// The name of the HPA, if it is stated.
+    /// The name of the HPA, if stated.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
 impl ScaledObjectSpec {
-    /// Returns the name of the HPA, if it is stated.
+    /// Returns the name of the HPA, if stated.
     pub(crate) fn hpa_name(&self) -> Option<&String> {
         let advanced = self.advanced.as_ref()?;
         let name = &advanced.horizontal_pod_autoscaler_config.name;
@@ -236,13 +235,13 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// Whether it does not depend on the current replicas.
+    /// Whether the fallback does not depend on the current replicas.
     pub(crate) fn is_static(&self) -> bool {
         matches!(&*self.behavior, "" | "static")
     }
 }
 
-/// Reads a value that explains something, if it is valid: an invalid value is reported when the manifest is
+/// Reads a value that only explains something, if it is valid: an invalid value is reported when the manifest is
 /// applied.
 fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
@@ -270,7 +269,7 @@ fn prometheus_queries<'de, D: Deserializer<'de>>(
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScaledObjectStatus {
-    /// The name of its HPA.
+    /// The name of the HPA.
     pub hpa_name: String,
     /// The time at which a trigger was last active.
     #[serde(

@@ -31,7 +31,7 @@ pub struct Workload {
     pub paused: Option<bool>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
-    /// `spec.workloadRef` of a Rollout: the workload that has its template, if the Rollout has none.
+    /// `spec.workloadRef` of a Rollout: the workload whose template it uses, if the Rollout has none.
     pub template_of: Option<Box<CrossVersionObjectReference>>,
     /// `spec.workloadRef.scaleDown` of a Rollout, if stated: how it scales down that workload.
     pub scale_down: Option<ScaleDown>,
@@ -48,8 +48,8 @@ pub struct Ordinals {
 }
 
 impl Ordinals {
-    /// Returns the place of a pod among those of a StatefulSet, from 0, by its name (`getOrdinal`, `getStartOrdinal`); `None`
-    /// if it is none of them.
+    /// Returns the place of a pod among the pods of a StatefulSet, from 0, by its name (`getOrdinal`,
+    /// `getStartOrdinal`); `None` if it does not belong to the StatefulSet.
     pub(crate) fn place(self, set: &str, pod: &str) -> Option<u64> {
         let is_member = pod.rsplit_once('-').is_some_and(|(of, _)| of == set);
         let ordinal = Pod::ordinal(pod).filter(|_| is_member)?;
@@ -57,7 +57,7 @@ impl Ordinals {
     }
 }
 
-/// The time at which a Rollout scales down the Deployment that has its template.
+/// The time at which a Rollout scales down the Deployment whose template it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScaleDown {
     /// Never, as if nothing is stated.
@@ -152,7 +152,7 @@ pub struct Pause {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BlueGreen {
-    /// Whether the new pods replace the old ones without a manual promotion; they do if that is not stated.
+    /// Whether the new pods replace the old ones without a manual promotion; true if not stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_promotion_enabled: Option<bool>,
 }
@@ -172,7 +172,7 @@ pub struct RollingUpdate {
     pub max_unavailable: Option<IntOrString>,
 }
 
-/// A number of pods, or a percentage of the replicas, as it is written.
+/// A number of pods, or a percentage of the replicas, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number or a percentage")]
 pub enum IntOrString {
@@ -195,11 +195,11 @@ pub enum Replacement {
     OnDelete,
     /// Once they are deleted, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
     ByKind,
-    /// In a rolling update, except for the first ones.
+    /// In a rolling update, except for the first pods.
     AllBut {
         /// `partition`.
         partition: i32,
-        /// The ordinals from which it counts.
+        /// The ordinals of the StatefulSet's pods.
         ordinals: Ordinals,
     },
     /// In the steps of a canary. It pauses at this step, counted from 1, until it is promoted.
@@ -227,7 +227,7 @@ impl Replacement {
         }
     }
 
-    /// Returns how the pods of a target are replaced. `known` yields its known states, such as its manifest and at last
+    /// Returns how the pods of a target are replaced. `known` yields its known states, such as its manifest and, last,
     /// the running object, which named the pods: a field that one does not state is taken from the next.
     pub fn of<'w>(
         target: &CrossVersionObjectReference,
@@ -311,7 +311,7 @@ pub struct WorkloadStatus {
 }
 
 impl Workload {
-    /// Takes the template of its manifest, and what that states of how pods get it.
+    /// Takes over the template of the workload's manifest, and what the manifest states about replacing pods.
     pub(crate) fn take_template(&mut self, manifest: &Self) {
         self.template.clone_from(&manifest.template);
         self.paused = manifest.paused.or(self.paused);
@@ -320,7 +320,7 @@ impl Workload {
         }
     }
 
-    /// Takes the template of the object that a Rollout refers to, and its selector if the Rollout has none
+    /// Takes over the template of the object that a Rollout refers to, and its selector if the Rollout has none
     /// (`informerBasedTemplateResolver.Resolve` of Argo Rollouts).
     pub(crate) fn resolve(&mut self, of: &Self) {
         self.template.clone_from(&of.template);
@@ -345,12 +345,12 @@ impl Workload {
         })
     }
 
-    /// Returns the selector of its pods, if it has a valid one.
+    /// Returns the selector of the workload's pods, if it has a valid one.
     pub(crate) fn pod_selector(&self) -> Option<Selector> {
         self.selector.as_ref()?.to_selector().ok()
     }
 
-    /// Returns its scale, with the selector of its pods as text.
+    /// Returns the workload's scale, with the selector of its pods as text.
     pub(crate) fn to_scale(&self, selector: String) -> Scale {
         Scale {
             spec_replicas: self.wanted(),
@@ -369,7 +369,7 @@ impl Workload {
         self.group == "argoproj.io" && self.kind == "Rollout"
     }
 
-    /// Whether the workload states its replicas. An API server sets 1 if a manifest states none, which says
+    /// Whether the workload states its replicas. If a manifest does not state any, an API server sets 1, which says
     /// nothing about replicas that are left to the HPA.
     pub fn states_replicas(&self) -> bool {
         self.status.is_some() || self.replicas.is_some()
@@ -401,12 +401,12 @@ impl Workload {
         self.kind != "Job"
     }
 
-    /// Whether a reference is to an object of its kind.
+    /// Whether a reference is to an object of the workload's kind.
     pub(crate) fn is_kind_of(&self, reference: &CrossVersionObjectReference) -> bool {
         self.kind.eq_ignore_ascii_case(&reference.kind) && self.group == reference.group()
     }
 
-    /// Whether a reference is to an object of its kind and name.
+    /// Whether a reference is to an object of the workload's kind and name.
     pub(crate) fn is_named_by(&self, reference: &CrossVersionObjectReference) -> bool {
         self.metadata.name == reference.name && self.is_kind_of(reference)
     }

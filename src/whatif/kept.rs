@@ -1,6 +1,5 @@
-//! The target with which an HPA scales up at the same usage as now, although its pods request something else.
-//! The controller compares whole percents with a tolerance, so the engine is run to find where each target
-//! scales up.
+//! The target with which an HPA scales up at the same usage as now, although its pods have other requests. The
+//! controller compares whole percents with a tolerance, so the engine is run to find where each target scales up.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,15 +22,15 @@ use crate::snapshot::shared::Shared;
 pub struct KeptTarget {
     /// The metric's display name.
     pub metric: String,
-    /// Its place in the spec, counted from 0.
+    /// The metric's place in the spec, counted from 0.
     pub index: usize,
     /// The number of pods that count.
     pub pods: usize,
-    /// The observed sum of their requests.
+    /// The observed sum of the requests of these pods.
     pub observed_requests: Quantity,
-    /// The assumed sum of their requests.
+    /// The assumed sum of the requests of these pods.
     pub requests: Quantity,
-    /// The target now, in percent of the requests.
+    /// The current target, in percent of the requests.
     pub observed_target: i32,
     /// The lowest total usage at which the metric scales up now.
     pub observed_scale_up: Quantity,
@@ -39,12 +38,12 @@ pub struct KeptTarget {
     pub target: Option<i32>,
     /// The lowest usage at which that target scales up; the one for 1% if `target` is `None`.
     pub scale_up: Quantity,
-    /// Whether that is the very same usage.
+    /// Whether that is exactly the same usage.
     pub exact: bool,
     /// Whether all pods have the same request, both as observed and as assumed.
     #[serde(skip)]
     pub alike: bool,
-    /// Whether there are as many replicas as the HPA allows, so that a proposal adds none.
+    /// Whether the HPA allows no more replicas, so that a proposal adds none.
     #[serde(skip)]
     pub at_max: bool,
 }
@@ -162,7 +161,7 @@ fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
     Some(high)
 }
 
-/// Whether the only metric proposes more replicas if the pods that count use so much of these requests.
+/// Whether the only metric proposes more replicas if the pods that count use this much of these requests.
 fn scales_up(alone: &Pass, usage: i128, requests: i128) -> Option<bool> {
     let mut snapshot = alone.input.snapshot.clone();
     let share = AssumedValue::Share(Ratio::part(usage, requests)?);
@@ -177,7 +176,7 @@ fn by_name(pods: &[Shared<Pod>]) -> HashMap<&str, &Shared<Pod>> {
     pods.iter().map(|pod| (&*pod.name, pod)).collect()
 }
 
-/// The containers of a pod that run with it.
+/// The containers that run as long as the pod does.
 fn names(pod: &Pod) -> BTreeSet<&str> {
     pod.running(false)
         .map(|container| &*container.name)

@@ -1,6 +1,6 @@
 //! What if: the same engine on a changed snapshot. [`overrides`] changes it, [`expect`] compares the answer
 //! with what was expected, [`thresholds`] finds where it changes, [`kept`] the targets that keep it under
-//! other requests, and [`timeline`] runs it repeatedly; nothing here decides anything of its own.
+//! other requests, and [`timeline`] runs it repeatedly; nothing here decides about replicas.
 
 pub mod expect;
 pub mod kept;

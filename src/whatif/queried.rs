@@ -1,4 +1,4 @@
-//! What Prometheus is asked for the load of an HPA: which metrics, by which typed queries, and whether the state has the
+//! The queries to Prometheus for the load of an HPA: which metrics, which typed queries, and whether the state has the
 //! pods that share the answer.
 
 use crate::apimachinery::names::shell_word;
@@ -11,8 +11,8 @@ use crate::snapshot::pod::Container;
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 
-/// Returns the metrics of the HPA, and the other ones of candidates; of several based on the same usage,
-/// the first.
+/// Returns the metrics of the HPA, and the additional metrics of candidates; of several that are based on the same
+/// usage, the first.
 pub(crate) fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
@@ -93,7 +93,7 @@ pub(crate) fn stated(
     Ok(stated)
 }
 
-/// The number of `=` that are tried as the end of a name; a container and a selector need fewer.
+/// The number of `=` that are tried as the end of a name; more than a container and a selector need.
 const MOST_ENDS: usize = 16;
 
 /// Checks that a metric has a query; if none has one, no request is needed to say so.
@@ -118,8 +118,7 @@ pub(crate) fn check_asked(
     }
 }
 
-/// Checks that there are pods to share the load of a resource, which the input may lack, and a template for
-/// them.
+/// Checks that there are pods to share the load of a resource, if the input lacks their usage.
 pub(crate) fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
     let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
     let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && answer.is_missing());

@@ -1,5 +1,5 @@
-//! Whether an amount has the unit of its metric. One reader takes a bare number for a percentage and another
-//! for cores, so if the target is a utilization it is neither: the error says how to write each.
+//! Whether an amount has the unit of its metric. One user reads a bare number as a percentage, another as cores, so for
+//! a utilization target neither is assumed: the error says how to write each.
 
 use crate::apimachinery::quantity::Amount;
 use crate::error::Error;
@@ -95,8 +95,8 @@ pub(super) fn check_flag(spec: &MetricSpec, value: &str, flag: &str) -> Result<(
         .map_err(|why| Error::usage(why).within(flag))
 }
 
-/// Checks that an amount of a resource is unambiguous; a bare number is not if it could also be a percentage
-/// of the request.
+/// Checks that an amount of a resource is unambiguous; a bare number is ambiguous if it could also be a percentage of
+/// the request.
 ///
 /// # Errors
 ///

@@ -35,13 +35,13 @@ pub const FORMS: &str = "a percentage of the request (80%), an amount (250m, 1.5
 /// The text has none of the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// It is not a value at all.
+    /// The text is not a value at all.
     #[error("not a value")]
     Form,
-    /// It is negative.
+    /// The value is negative.
     #[error("must not be negative")]
     Negative,
-    /// It is too large for any metrics API.
+    /// The value is too large for any metrics API.
     #[error("larger than any metric can be")]
     TooLarge,
 }
@@ -80,7 +80,7 @@ impl FromStr for AssumedValue {
 }
 
 impl AssumedValue {
-    /// Returns the text for it, as it was typed.
+    /// Returns the value as typed.
     pub(super) fn words(&self, typed: &str) -> String {
         match self {
             Self::Share(_) => format!("{typed} of the request"),
@@ -169,18 +169,17 @@ impl Ratio {
         })
     }
 
-    /// Whether it is a whole number of hundredths.
+    /// Whether the ratio is a whole number of hundredths.
     pub(super) fn is_whole_percent(self) -> bool {
         (u128::from(self.numerator) * 100).is_multiple_of(self.denominator.into())
     }
 
-    /// Returns that share of an amount, rounded towards zero; `None` beyond 128 bits.
+    /// Returns this share of an amount, rounded towards zero; `None` beyond 128 bits.
     pub(super) fn whole_of(self, amount: i128) -> Option<i128> {
         Some(amount.checked_mul(i128::from(self.numerator))? / i128::from(self.denominator))
     }
 
-    /// Returns that share of an amount, rounded away from zero as APIs round to milli-units; `None` beyond 128
-    /// bits.
+    /// Returns this share of an amount, rounded away from zero as APIs round to milli-units; `None` beyond 128 bits.
     pub(super) fn of(self, amount: i128) -> Option<i128> {
         let product = amount.checked_mul(i128::from(self.numerator))?;
         let denominator = i128::from(self.denominator);

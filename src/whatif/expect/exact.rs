@@ -31,7 +31,7 @@ pub(super) struct Interval {
 pub enum UnknownOperandCause {
     /// A field is not known.
     Field,
-    /// A divisor is 0, or may be.
+    /// A divisor is 0, or may be 0.
     Zero,
     /// A number is too long to compute with.
     Length,
@@ -156,8 +156,8 @@ impl Interval {
         }
     }
 
-    /// Returns the results for all numbers of both operands. They are assumed to vary independently, even where
-    /// they cannot.
+    /// Returns the range of results for all numbers of both operands. They are assumed to vary independently, even
+    /// where they cannot.
     fn combined(&self, sign: Sign, other: &Self) -> Result<Self, UnknownOperandCause> {
         let zero = Exact::int(0);
         if sign == Sign::Over && other.min <= zero && zero <= other.max {
@@ -183,7 +183,7 @@ impl Interval {
 }
 
 impl Operand {
-    /// Returns its known range; durations are in nanoseconds.
+    /// Returns the known range of the fact; durations are in nanoseconds.
     pub(super) fn range(
         &self,
         facts: &impl Fn(&Field) -> Fact,

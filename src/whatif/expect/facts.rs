@@ -29,9 +29,9 @@ pub enum Fact {
     Flag(bool),
     /// A whole number, known or within bounds.
     Count {
-        /// It is not lower.
+        /// The lower bound.
         min: i64,
-        /// It is not higher.
+        /// The upper bound.
         max: i64,
     },
     /// The value of a metric.
@@ -45,9 +45,9 @@ pub enum Fact {
     },
     /// A duration, known or within bounds.
     Duration {
-        /// It is not shorter.
+        /// The lower bound.
         min: SignedDuration,
-        /// It is not longer.
+        /// The upper bound.
         max: SignedDuration,
     },
     /// An unknown value, with the cause.
@@ -75,7 +75,7 @@ impl Fact {
         }
     }
 
-    /// Whether it is a single value.
+    /// Whether the fact is a single value.
     pub(crate) fn is_exact(&self) -> bool {
         match self {
             Self::Count { min, max } => min == max,
@@ -86,7 +86,7 @@ impl Fact {
     }
 }
 
-/// The replicas of a run are known unless more than one pass in this many lacks an answer.
+/// The replicas of a run are known if at most one pass in this many lacks an answer.
 const MOST_UNANSWERED: usize = 10;
 
 /// The totals of a run, and the doubts about them.
@@ -106,7 +106,7 @@ pub struct PassFacts<'a> {
     outlook: &'a Outlook,
     /// The pass at another time, if the clock is in doubt.
     elsewhen: Option<&'a Pass>,
-    /// Whether a history shows the pass.
+    /// Whether the pass is known from a history.
     is_past: bool,
     /// The run, and the replay.
     runs: Option<[RunFacts<'a>; 2]>,
@@ -245,13 +245,13 @@ impl<'a> PassFacts<'a> {
         self.runs.is_some()
     }
 
-    /// Returns the hint that settles the time of the pass, if it is one of two.
+    /// Returns the hint for settling the time of the pass, if there are two possible times.
     pub(super) fn time_hint(&self) -> Option<String> {
         let now = SecondsTime(self.elsewhen?.input.snapshot.now);
         Some(format!("use --now {now} to resolve this"))
     }
 
-    /// Whether something holds for the facts as they would be if the time were certain.
+    /// Whether something would hold for the facts if the time were certain.
     pub(super) fn at_this_time(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
         let outlook = Outlook::new(self.snapshot, self.remembered, self.decision);
         let facts = self.with_doubts(|doubts| doubts.time = false);
@@ -269,8 +269,8 @@ impl<'a> PassFacts<'a> {
         facts
     }
 
-    /// Returns the hint for an answer that depends on the controller's history. That of a past pass stays as uncertain as
-    /// its samples leave it.
+    /// Returns the hint for an answer that depends on the controller's history. The history of a past pass stays as
+    /// uncertain as its samples leave it.
     pub(super) fn history_hint(&self) -> Option<String> {
         let window = duration(infer::window(&self.snapshot.hpa, &self.snapshot.controller));
         (!self.is_past).then(|| {
@@ -278,7 +278,7 @@ impl<'a> PassFacts<'a> {
         })
     }
 
-    /// Whether something holds for the facts as they would be if the history were known.
+    /// Whether something would hold for the facts if the history were known.
     pub(super) fn with_history(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
         let remembered = Remembered {
             possible: None,
@@ -316,7 +316,7 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// Returns when the value of a field was reached, if that is known.
+    /// Returns when the value of a field was reached, if known.
     pub(super) fn moment(&self, field: &Field) -> Option<Timestamp> {
         match field {
             Field::Run(of, field) => self.run(*of)?.total(*field).1,
@@ -455,7 +455,7 @@ impl<'a> PassFacts<'a> {
         Fact::count(missing.collect::<BTreeSet<_>>().len() as i64)
     }
 
-    /// Returns what is unknown here although the controller may have read it, if there is anything.
+    /// Returns the cause if something is unknown here that the controller may have read.
     fn unread(&self) -> Option<Fact> {
         self.lacking().map(Fact::unknown)
     }
@@ -465,8 +465,8 @@ impl<'a> PassFacts<'a> {
         self.lacks(&self.decision.outcome.unread)
     }
 
-    /// Returns the cause also for a pass that corrects replicas beyond a bound, from the metrics that the pass
-    /// after it reads.
+    /// Returns the cause, including for a pass that corrects replicas beyond a bound, from the metrics that the next
+    /// pass reads.
     pub(super) fn lacking_to_read(&self) -> Option<String> {
         if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
@@ -486,8 +486,8 @@ impl<'a> PassFacts<'a> {
         lacking(&unread).or_else(|| self.snapshot.scale.as_ref().err()?.lacking())
     }
 
-    /// Returns a fact about the replicas after the pass and before it. In a blocked pass they stay, but that is
-    /// no answer to rely on: it does not show what follows once nothing blocks the pass.
+    /// Returns a fact about the replicas after the pass and before it. In a blocked pass they stay, but that is not an
+    /// answer to rely on: it does not show what happens once nothing blocks the pass.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
         // A metric that this program cannot read may fail for the controller, too. Unless the other metrics scale
         // up, that blocks the pass.
@@ -533,8 +533,8 @@ impl<'a> PassFacts<'a> {
         outlook::may_fail_to_write(self.snapshot, self.remembered, self.decision)
     }
 
-    /// Returns whether a step changed its number, over all unknowns. Between two bounds at which it changes in
-    /// different directions it may not change at all.
+    /// Returns whether a step changed the number, over all unknowns. Between two bounds at which it changes in
+    /// different directions, it may not change at all.
     fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
             return match self.decision.path() {
@@ -600,8 +600,7 @@ fn no_scale() -> Fact {
     Fact::unknown(stays(Block::NoScale))
 }
 
-/// Returns why the replicas stay: because this blocks the pass, which does not show what follows once nothing blocks
-/// it.
+/// Returns why the replicas stay: this blocks the pass, which does not show what happens once nothing blocks it.
 fn stays(block: Block) -> &'static str {
     match block {
         Block::NoScale => "the scale of the target cannot be read",

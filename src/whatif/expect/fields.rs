@@ -10,7 +10,7 @@ use crate::snapshot::hpa::HpaSpec;
 pub enum Field {
     /// Of the pass as a whole.
     Pass(PassField),
-    /// Of a metric, by its name or its display name.
+    /// Of a metric, by its name or display name.
     Metric(String, MetricField),
     /// Of a run.
     Run(RunOf, RunField),
@@ -137,7 +137,7 @@ pub(super) fn fields_of_run(of: RunOf) -> impl Iterator<Item = Field> {
 }
 
 impl Field {
-    /// Returns its unit; `None` if it is a boolean.
+    /// Returns the unit of the field; `None` if it is a boolean.
     pub(super) fn unit(&self) -> Option<Unit> {
         match self {
             Self::Pass(field) => field.unit(),
@@ -146,19 +146,19 @@ impl Field {
         }
     }
 
-    /// Whether it is a number, and not a boolean.
+    /// Whether the field is a number, and not a boolean.
     pub(crate) fn is_number(&self) -> bool {
         self.unit().is_some()
     }
 
-    /// Whether it is a field of a run, and not of the first pass.
+    /// Whether the field belongs to a run, and not to the first pass.
     pub fn is_of_run(&self) -> bool {
         matches!(self, Self::Run(..))
     }
 }
 
-/// Returns the place of a metric in the spec, by its display name or its bare name. The error is the message,
-/// and the same field of the metrics that exist.
+/// Returns the place of a metric in the spec, by its display name or its bare name. The error is the message, and the
+/// field for the metrics that exist.
 pub(super) fn find_metric(
     spec: &HpaSpec,
     name: &str,
@@ -203,8 +203,8 @@ pub(super) fn listed(fields: impl Iterator<Item = Field>) -> String {
     Vec::from_iter(fields.map(|field| field.to_string())).join(", ")
 }
 
-/// Whether a letter may be part of a metric's name: more letters may, and names need no quotes as long as
-/// they cannot be read as a comparison.
+/// Whether a character may be part of a metric's name. Names need no quotes as long as they cannot be read as a
+/// comparison.
 pub(super) fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./:".contains(letter)
 }

@@ -1,4 +1,4 @@
-//! Expectations of a pass and of the run that begins with it, and the resulting exit code. Logic is
+//! Expectations about a pass and the run that begins with it, and the resulting exit code. Logic is
 //! three-valued: an unknown value neither passes nor fails, and a value that is known only within bounds is
 //! decided if the whole range agrees.
 
@@ -28,9 +28,9 @@ use crate::snapshot::hpa::HpaSpec;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Truth {
-    /// It does not hold.
+    /// The statement does not hold.
     False,
-    /// It may hold or not.
+    /// The statement may hold or not.
     Unknown,
     /// It holds.
     True,
@@ -65,7 +65,7 @@ impl Truth {
 }
 
 impl Expression {
-    /// Whether it holds.
+    /// Whether the expression holds.
     pub fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
         self.root.truth(facts)
     }
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// Returns how many sides of comparisons are a single field.
+    /// Returns how many sides of comparisons are single fields.
     fn lone_fields(&self) -> usize {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter().map(Self::lone_fields).sum(),
@@ -157,34 +157,34 @@ pub struct Expectation {
     pub expression: String,
     /// The shorthand that it comes from.
     pub fail_on: Option<&'static str>,
-    /// Whether it holds.
+    /// Whether the expression holds.
     pub truth: Truth,
-    /// The fields that it uses, each once.
+    /// The fields that the expectation uses, each once.
     pub values: Vec<FieldValue>,
-    /// Whether its fields stand alone on their sides of comparisons, and are not computed with.
+    /// Whether each field stands alone on its side of a comparison, without arithmetic.
     pub is_plain: bool,
-    /// The reason why it is unknown, if no field gives one.
+    /// The reason why the truth is unknown, if no field gives one.
     pub lack: Option<UnknownOperandCause>,
     /// Advice for an expectation that does not hold or is unknown.
     pub hint: Option<String>,
-    /// Whether it applies to the first pass of a run only, and not to the passes that follow.
+    /// Whether the expectation applies only to the first pass of a run, and not to later passes.
     pub is_of_first_pass: bool,
 }
 
 /// The findings of a kind that `--fail-on` names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindingSearch {
-    /// The codes of those that there are, in the first pass of a run unless they last throughout.
+    /// The codes of the findings that exist; in a run, of its first pass unless they last throughout.
     pub found: Vec<&'static str>,
-    /// Whether they last throughout a run.
+    /// Whether these findings last throughout a run.
     pub lasts: bool,
     /// Whether the kind includes findings about metrics.
     pub of_metrics: bool,
-    /// Whether there are some with another history that the controller may have.
+    /// Whether there are such findings with another history that the controller may have.
     pub with_other_history: bool,
-    /// Whether there are some at the other time of the pass, if its time is in doubt.
+    /// Whether there are such findings at the other time of the pass, if its time is in doubt.
     pub at_other_time: bool,
-    /// The reason why there may be some that the objects around the pass hide, as they were not read.
+    /// The reason why there may be such findings although none shows: objects around the pass were not read.
     pub unread: Option<String>,
 }
 
@@ -193,9 +193,9 @@ pub struct FindingSearch {
 pub struct FieldValue {
     /// The field.
     pub field: Field,
-    /// Its known value.
+    /// The known value of the field.
     pub fact: Fact,
-    /// When the value was reached, if that is known.
+    /// The time when the value was reached, if known.
     pub moment: Option<Timestamp>,
 }
 
@@ -250,8 +250,8 @@ impl Expectation {
         expectation
     }
 
-    /// Returns the expectation that there is no finding of the kind that `--fail-on` names; `none` describes it. Unread data may hide
-    /// a finding, and one about metrics even if the pass ignores them.
+    /// Returns the expectation that there is no finding of the kind that `--fail-on` names; `none` describes it. Unread
+    /// data may hide a finding; unread metrics may do so even if the pass ignores them.
     pub fn not_found(
         what: &'static str,
         none: String,
@@ -323,7 +323,7 @@ pub(crate) fn named(expression: &str, fail_on: Option<&str>) -> String {
 /// The verdict on all expectations; a later variant outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExpectationVerdict {
-    /// 0: nothing was expected, or all of it holds.
+    /// 0: nothing was expected, or all expectations hold.
     Holds,
     /// 5: a change is due, and `--exit-code` reports it.
     ChangeDue,
@@ -344,7 +344,7 @@ impl ExpectationVerdict {
         }
     }
 
-    /// Returns the verdict. `unchanged` is given only with `--exit-code`, and an unknown one may be a change.
+    /// Returns the verdict. `unchanged` is given only with `--exit-code`; if it is unknown, there may be a change.
     fn of(expectations: &[Expectation], unchanged: Option<Truth>) -> Self {
         let expected = expectations.iter().map(|one| match one.truth {
             Truth::True => Self::Holds,
@@ -374,7 +374,7 @@ struct Expected {
 }
 
 impl Gate {
-    /// Parses the arguments; nothing else has to be known for that.
+    /// Parses the arguments, which needs nothing else.
     pub fn new(args: &ExpectArgs) -> Result<Self, Error> {
         let mut gate = Self::default();
         for text in &args.expect {
@@ -403,7 +403,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Returns the gate without expectations: only that no change is due, if `--exit-code` is set.
+    /// Returns a gate without expectations: it only checks that no change is due, if `--exit-code` is set.
     #[must_use]
     pub fn of_change_alone(&self) -> Self {
         Self {
@@ -422,7 +422,7 @@ impl Gate {
         !self.expected.is_empty()
     }
 
-    /// Whether any of them is about a run.
+    /// Whether any expectation is about a run.
     pub fn is_about_run(&self) -> bool {
         self.expected.iter().any(|own| own.expression.is_of_run())
     }
@@ -463,7 +463,7 @@ impl Gate {
             .collect()
     }
 
-    /// Returns whether all of them hold. A search evaluates this for every run.
+    /// Returns whether all expectations hold. A search evaluates this for every run.
     pub fn truth(&self, facts: &PassFacts<'_>) -> Truth {
         let all = self.expected.iter();
         let truths = all.map(|own| facts.truth(&own.expression));

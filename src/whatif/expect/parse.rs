@@ -1,5 +1,4 @@
-//! Reads an expectation. One that cannot be read results in an error with the place, and with what could be written
-//! there.
+//! Reads an expectation. If that fails, the error has the place, and what could be written there.
 
 use super::fields::{
     DURATION, Field, MetricField, PassField, RUNS, RunField, RunOf, fields_of_run, is_of_word,
@@ -15,7 +14,7 @@ use crate::numbers::duration_with_days;
 const SUMS: [(&str, Sign); 2] = [("+", Sign::Plus), ("-", Sign::Minus)];
 const PRODUCTS: [(&str, Sign); 2] = [("*", Sign::Times), ("/", Sign::Over)];
 
-/// Longer ones first, as they begin with the shorter.
+/// Longer operators first, because they begin with shorter ones.
 const OPERATORS: [(&str, ComparisonOperator); 6] = [
     ("==", ComparisonOperator::Equal),
     ("!=", ComparisonOperator::NotEqual),
@@ -28,7 +27,7 @@ const OPERATORS: [(&str, ComparisonOperator); 6] = [
 /// The hint for text where a condition should end.
 const JOINED: &str = "conditions are joined with and, or, not and parentheses";
 
-/// Operators of other languages, and the ones to use here; longer ones first.
+/// Operators of other languages, and their counterparts here; longer ones first.
 const SLIPS: [(&str, &str); 17] = [
     ("===", "=="),
     ("!==", "!="),
@@ -92,7 +91,7 @@ struct Parsed<'t> {
 enum ParsedPart {
     /// A boolean.
     Condition(Node),
-    /// It must be compared, unless it is a flag.
+    /// A value that must be compared, unless it is a boolean field.
     Operand(Box<Operand>),
 }
 
@@ -105,7 +104,7 @@ impl<'t> ExpressionParser<'t> {
         self.joined("and", Self::single, Node::All)
     }
 
-    /// Parses conditions with a word between them; or the only part, of whatever kind.
+    /// Parses conditions with a word between them, or a single part of any kind.
     fn joined(
         &mut self,
         word: &str,
@@ -179,7 +178,7 @@ impl<'t> ExpressionParser<'t> {
         self.chain(PRODUCTS, Self::factor)
     }
 
-    /// Parses operands with signs between them; or the only part, of whatever kind.
+    /// Parses operands with signs between them, or a single part of any kind.
     fn chain(
         &mut self,
         signs: [(&str, Sign); 2],
@@ -428,7 +427,7 @@ struct Comparand<'t> {
 }
 
 impl<'t> Parsed<'t> {
-    /// Returns it as a condition; an operand without a comparison must be a boolean.
+    /// Returns the part as a condition; an operand without a comparison must be a boolean.
     fn condition(self) -> Result<Node, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
@@ -460,7 +459,7 @@ impl<'t> Parsed<'t> {
         }
     }
 
-    /// Returns it as a side of a comparison or computation, which must be a number.
+    /// Returns the part as a side of a comparison or computation, which must be a number.
     fn side(self) -> Result<Comparand<'t>, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
@@ -538,7 +537,7 @@ fn units_hint(units: Units) -> String {
     )
 }
 
-/// Returns the error for a word that is no field.
+/// Returns the error for a word that is not a field.
 fn unknown_field(at: usize, word: &str) -> SyntaxError {
     let message = match word {
         "and" | "or" | "not" => format!("expected a field, not {word:?}"),
@@ -574,7 +573,7 @@ fn fields_hint() -> String {
     )
 }
 
-/// Whether a letter may be part of a field name; an operator may follow.
+/// Whether a character may be part of a field name; an operator may follow.
 fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || "_.".contains(letter)
 }

@@ -13,7 +13,7 @@ use crate::snapshot::hpa::HpaSpec;
 /// An expectation as it was written, and its parsed form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
     /// Its root.
     pub root: Node,
@@ -45,7 +45,7 @@ pub enum Operand {
     Number(Number),
     /// A duration: `1h30m`.
     Duration {
-        /// As it was written.
+        /// The text as written.
         text: String,
         /// Its length.
         duration: SignedDuration,
@@ -59,14 +59,14 @@ pub enum Operand {
 /// A number as it was written: `20`, `250m`, `512Mi`, or `80%` for a utilization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Number {
-    /// As it was written.
+    /// The text as written.
     pub text: String,
     /// The number, without the percent sign.
     pub quantity: Quantity,
 }
 
 impl Number {
-    /// Whether it looks like a fraction of 1 and not like a percentage: below 1, or `1.0` and `1.5`.
+    /// Whether the number looks like a fraction of 1 and not like a percentage: below 1, or `1.0` and `1.5`.
     pub(super) fn is_fraction(&self) -> bool {
         let value = self.quantity.approximate_f64();
         let most = if self.text.contains('.') { 2.0 } else { 1.0 };
@@ -92,7 +92,7 @@ pub enum ComparisonOperator {
 }
 
 impl Expression {
-    /// Whether it depends on a run, and not on the first pass alone.
+    /// Whether the expectation depends on a run, and not only on the first pass.
     pub fn is_of_run(&self) -> bool {
         self.fields.iter().any(|(_, field)| field.is_of_run())
     }
@@ -124,7 +124,7 @@ impl Expression {
 }
 
 impl Operand {
-    /// Returns its possible units: `10m` is a thousandth of ten or ten minutes, `20` may be a percentage.
+    /// Returns the possible units of the number: `10m` is ten thousandths or ten minutes, and `20` may be a percentage.
     pub(super) fn units(&self) -> Units {
         match self {
             Self::Field(field) => field.unit().map_or(Units::NONE, Units::of),
@@ -143,7 +143,7 @@ impl Operand {
         }
     }
 
-    /// Decides for one of these units.
+    /// Chooses one of these units.
     pub(super) fn settle(&mut self, unit: Unit) {
         match self {
             Self::Number(Number { text, .. }) if unit == Unit::Duration => {

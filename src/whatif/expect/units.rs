@@ -1,5 +1,5 @@
-//! The units of the numbers in expectations, and those of their sums and products. A literal may be read in
-//! several ways, such as `10m`; the rest of the comparison decides which one is meant.
+//! The units of the numbers in expectations, and of their sums and products. A literal such as `10m` may be read in
+//! several ways; the rest of the comparison decides which one is meant.
 
 /// An arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Sign {
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Replicas, times that something happened, an amount.
+    /// Replicas, the number of times that something happened, an amount.
     Number,
     /// Percent of the requests.
     Percent,
@@ -29,7 +29,7 @@ pub(super) enum Unit {
 const ALL: [Unit; 3] = [Unit::Number, Unit::Percent, Unit::Duration];
 
 impl Unit {
-    /// Returns the unit of a sum, product or quotient; `None` if there is no such thing.
+    /// Returns the unit of a sum, product or quotient; `None` if there is no such unit.
     fn combined(self, sign: Sign, other: Self) -> Option<Self> {
         match (sign, self, other) {
             (Sign::Plus | Sign::Minus, one, other) => (one == other).then_some(one),
@@ -90,7 +90,7 @@ impl Units {
         pairs.find(|(one, other)| one.combined(sign, *other) == Some(wanted))
     }
 
-    /// Returns its name in messages.
+    /// Returns the unit's name in messages.
     pub(super) fn name(self) -> &'static str {
         match self.first() {
             Some(Unit::Percent) => "a percentage",

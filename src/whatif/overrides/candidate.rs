@@ -1,5 +1,5 @@
-//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which one is the HPA,
-//! which one its target, and what is left over. A ScaledObject counts as the HPA that KEDA creates from it.
+//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them is the HPA, which
+//! is its target, and what is left over. A ScaledObject counts as the HPA that KEDA creates from it.
 
 use super::distinct;
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
@@ -36,9 +36,9 @@ pub struct Candidate {
     pub(super) validate: Validate,
     hpas: Vec<Manifest>,
     workloads: Vec<WorkloadManifest>,
-    /// All other objects, described.
+    /// Descriptions of all other objects.
     others: Vec<String>,
-    /// Manifests that were not read although they are there, and fields that the candidate does not use.
+    /// Manifests that exist but were not read, and fields that the candidate does not use.
     pub(super) skipped: Vec<Note>,
     /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
     /// have, and those of other candidates.
@@ -64,15 +64,15 @@ pub(super) struct Manifest {
     scaled_object: Option<ScaledObjectFacts>,
 }
 
-/// What a ScaledObject states besides its HPA.
+/// What a ScaledObject states in addition to its HPA.
 #[derive(Debug, Clone, Default)]
 struct ScaledObjectFacts {
     name: String,
     /// The metrics whose names only KEDA knows.
     open: Vec<OpenMetric>,
-    /// The container of the target that it names.
+    /// The container of the target that the ScaledObject names.
     env_container: Option<String>,
-    /// Whether it takes over an HPA that KEDA did not create.
+    /// Whether the ScaledObject takes over an HPA that KEDA did not create.
     takes_over: bool,
 }
 
@@ -93,7 +93,7 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// There is no such manifest, or the only one that can be meant cannot be assumed.
+    /// There is no such manifest, or the only one that may be meant cannot be assumed.
     pub fn find(
         objects: &Objects,
         options: &Options,
@@ -144,17 +144,17 @@ impl Candidate {
         })
     }
 
-    /// Returns the metrics whose answers it may need.
+    /// Returns the metrics whose answers the candidate may need.
     pub fn metrics(&self) -> &[MetricSpec] {
         &self.asked
     }
 
-    /// Whether it has workloads, one of which may be the target.
+    /// Whether the candidate has workloads, one of which may be the target.
     pub(super) fn has_workloads(&self) -> bool {
         !self.workloads.is_empty()
     }
 
-    /// Returns the same candidate as one of several, for all of which these metrics were looked up.
+    /// Returns the candidate as one of several, for all of which these metrics were looked up.
     #[must_use]
     pub fn among(self, asked: &[MetricSpec]) -> Self {
         Self {
@@ -163,12 +163,12 @@ impl Candidate {
         }
     }
 
-    /// The name of its source: a file, a directory, or standard input.
+    /// The name of the candidate's source: a file, a directory, or standard input.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns the flag that gives it, with its value quoted for a shell.
+    /// Returns the flag that gives the candidate, with its value quoted for a shell.
     pub(super) fn flag(&self) -> (&'static str, String) {
         let path = if self.origin == STANDARD_INPUT {
             "-"
@@ -190,7 +190,7 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// There is no manifest for it, or the choice is ambiguous.
+    /// There is no manifest for the HPA, or the choice is ambiguous.
     pub(super) fn choose(
         &self,
         hpa: &Hpa,
@@ -487,7 +487,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// The running HPA has no metric for a trigger that needs one.
+    /// The running HPA lacks the metric of a trigger that needs it.
     pub(super) fn spec(&self, running: &Hpa) -> Result<(HpaSpec, Vec<Note>), Error> {
         let object = self.object()?;
         let mut spec = object.spec.clone();
@@ -506,7 +506,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// It has no such container.
+    /// The target has no such container.
     pub(super) fn check_env_container(&self, target: Option<&Workload>) -> Result<(), Error> {
         let template = target.and_then(|own| own.template.as_deref());
         let facts = self.scaled_object.as_ref();
@@ -552,7 +552,7 @@ impl Manifest {
         ))
     }
 
-    /// Whether it comes from a ScaledObject.
+    /// Whether the HPA comes from a ScaledObject.
     pub(super) fn is_of_keda(&self) -> bool {
         self.scaled_object.is_some()
     }
@@ -603,7 +603,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the error for what the API server would reject, if there is any.
+    /// Returns the error for what the API server would reject, if anything.
     fn accept(&self, causes: Vec<Cause>) -> Result<(), Error> {
         if causes.is_empty() {
             return Ok(());
@@ -621,7 +621,7 @@ impl Manifest {
         Invalid { name, causes }
     }
 
-    /// Returns its unknown fields as text.
+    /// Returns the unknown fields of the manifest as text.
     pub(super) fn unknown(&self) -> Vec<String> {
         let notes = self.object.iter().flat_map(|object| &object.notes);
         let unknown = notes.filter_map(|note| match &note.subject {

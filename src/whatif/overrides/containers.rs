@@ -1,4 +1,4 @@
-//! How the containers, requests and labels of a template differ from those of a pod.
+//! The differences between the containers, requests and labels of a template and those of a pod.
 
 use super::requests::{NewRequest, RequestChange};
 use super::{Override, Reported};
@@ -59,8 +59,8 @@ pub(super) fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p C
     containers(pod).find(|(_, container)| *container.name == *name)
 }
 
-/// Returns the requests of a template that a pod, or the previous template, does not have. A request that the
-/// template leaves out is removed only if `is_template`, that is, if it was stated before.
+/// Returns the requests of a template that a pod, or the previous template, does not have. A request that the template
+/// leaves out is removed only if the previous template stated it (`is_template`).
 pub(super) fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
     let pairs = template.all_containers().filter_map(|container| {
         let (_, before) = find(before, &container.name)?;
@@ -99,7 +99,7 @@ pub(super) fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> V
 pub(super) enum ContainerChange {
     Add(ContainerList, Container),
     Remove(ContainerList, Container),
-    /// From one list to the other, or from one that starts a pod up to one that keeps running.
+    /// The container moves from one list to the other, or from starting a pod to running along with it.
     Move {
         from: (ContainerList, Container),
         to: (ContainerList, Container),

@@ -7,8 +7,8 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
-/// milli-units. The result is that of [`super::set_metric`], but the pods are evaluated only once.
+/// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, or else milli-units. The
+/// result is the same as with [`super::set_metric`], but the pods are evaluated only once.
 pub struct Dial {
     observed: Snapshot,
     metric: Metric,
@@ -26,12 +26,11 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// Creates a dial for a metric of a snapshot, or for the usage of a container in all pods, under the metric of whole
-    /// pods at a place.
+    /// Creates a dial for the metric at a place in the spec, or for a container's part of that metric in all pods.
     ///
     /// # Errors
     ///
-    /// Those of [`super::set_metric`].
+    /// The same as for [`super::set_metric`].
     pub fn new(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
         // Its pods weigh as much as without the containers.
         let whole = container
@@ -76,15 +75,15 @@ impl Dial {
         self.parts.iter().flatten().map(PodPart::whole).sum()
     }
 
-    /// The factor by which its values reach further than the metric at its place. Pods that do not count are
-    /// assumed to use nothing, so those that do must use a larger share of their requests; and so must a container
-    /// with a small request to change the share of its pod.
+    /// The factor by which the dial has to go further than the metric at its place. Pods that do not count are assumed
+    /// to use nothing, so pods that count must use a larger share of their requests; and so must a container with a
+    /// small request to change the share of its pod.
     pub fn reach(&self) -> i64 {
         let times = (self.all.max(1) - 1) / self.counted.max(1) + 1;
         times.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Returns the places in the spec of all metrics that read its values.
+    /// Returns the places in the spec of all metrics that read the dial's values.
     pub(in crate::whatif) fn places(&self) -> Vec<usize> {
         let Metric { index, spec, .. } = &self.metric;
         let metrics = self.observed.hpa.spec.metrics.iter().enumerate();
@@ -99,7 +98,7 @@ impl Dial {
         self.filled && self.metric.spec.is_resource()
     }
 
-    /// Whether its values are percents of the requests.
+    /// Whether the dial's values are percents of the requests.
     pub fn is_percent(&self) -> bool {
         self.parts.is_some()
     }

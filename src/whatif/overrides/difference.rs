@@ -1,5 +1,5 @@
-//! The differences between two specs, field by field, each as the API server stores it: a default that one of
-//! them states is no difference.
+//! The differences between two specs, field by field, each as the API server stores it: stating a default makes no
+//! difference.
 
 use serde_json::Value as Json;
 
@@ -15,7 +15,7 @@ pub(super) enum PathStep {
     Place(usize),
 }
 
-/// A field that differs, with its place in the second spec; empty if that lacks it.
+/// A field that differs, with its place in the second spec; empty if the second spec lacks it.
 pub(super) struct Difference {
     pub(super) path: Vec<PathStep>,
     pub(super) own: Override,
@@ -224,8 +224,8 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
     source
 }
 
-/// Returns the place in another spec of the metric at a place in this one: the first of several that differ only in
-/// their targets is the first of them there.
+/// Returns the place in another spec of the metric at a place in this one. Metrics that differ only in their targets
+/// are matched in order.
 pub(in crate::whatif) fn same_metric(
     of: &[MetricSpec],
     place: usize,

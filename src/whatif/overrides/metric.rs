@@ -1,5 +1,5 @@
-//! Gives a metric another value than the observed one. The requests of each pod come from the engine's own
-//! trace, so that shares are taken of the requests that the engine finds.
+//! Changes a metric's observed value. The requests of each pod come from the engine's own trace, so that shares are
+//! taken of the requests that the engine finds.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -29,7 +29,7 @@ use crate::whatif::value::{AssumedValue, Ratio};
 ///
 /// # Errors
 ///
-/// The metric has no such value, or its pods are not known.
+/// The metric cannot have such a value, or its pods are not known.
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
@@ -43,7 +43,7 @@ pub fn set_metric(
 ///
 /// # Errors
 ///
-/// The same as for [`set_metric`], and that a share is of no request.
+/// The same as for [`set_metric`], or a request is missing of which the value is a share.
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
@@ -58,7 +58,8 @@ pub(in crate::whatif) fn set_traced(
     Ok(())
 }
 
-/// Gives the pods values of a metric for a trace, if none has any: their containers share a whole in this proportion.
+/// Gives the pods values of a metric for a trace, if none has any: their containers divide later totals in this
+/// proportion.
 ///
 /// # Errors
 ///
@@ -76,7 +77,7 @@ pub(in crate::whatif) fn begin_traced(
 ///
 /// # Errors
 ///
-/// There is no such pod, or the metric has no such value for it.
+/// There is no such pod, or the metric cannot have such a value for it.
 pub(super) fn set_pod(
     snapshot: &mut Snapshot,
     meant: &Meant,
@@ -228,7 +229,8 @@ impl Metric {
         Ok(())
     }
 
-    /// Gives those pods that have no value one, unless the HPA scales by their containers, whose parts of it are unknown.
+    /// Gives pods without a value one. This fails if the HPA scales by their containers, whose parts of the value are
+    /// unknown.
     fn fill(&self, snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) -> Result<(), Error> {
         let Self { index, spec, .. } = self;
         let known = samples(snapshot, *index, spec);
@@ -277,7 +279,7 @@ impl Metric {
         }
     }
 
-    /// Returns for each known sample what a ratio is applied to: the request, if it is a share, or else the value.
+    /// Returns the base of a ratio for each known sample: the request, if the ratio is a share, or else the value.
     pub(super) fn parts(
         &self,
         snapshot: &Snapshot,
@@ -309,8 +311,8 @@ impl Metric {
             .collect()
     }
 
-    /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
-    /// of them, or else their number.
+    /// Returns the weight in the metric of all pods, and of the pods that count: their requests if values are shares of
+    /// requests, or else their number.
     pub(super) fn weights(&self, snapshot: &Snapshot, step: &MetricStep) -> [i128; 2] {
         let is_share = self.spec.is_utilization();
         if self.spec.is_total() {
@@ -329,7 +331,7 @@ impl Metric {
         [all, counted]
     }
 
-    /// Sets each value to the same share of its part.
+    /// Sets each value to the same share of its base.
     pub(super) fn spread(
         &self,
         snapshot: &mut Snapshot,
@@ -352,8 +354,8 @@ impl Metric {
         Ok(())
     }
 
-    /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
-    /// it can, if it evaluates no such part of a metric, or if the usage matters, also to another metric.
+    /// Returns why the controller cannot evaluate the metric whatever the pods use, such as a missing request; `None`
+    /// if it can, if it evaluates no such part of a metric, or if the usage matters to this or another metric.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
         let Self { index, spec, .. } = self;
         let metrics = &snapshot.hpa.spec.metrics;
@@ -367,8 +369,8 @@ impl Metric {
         failure_of(snapshot, *index, spec).filter(|_| fail)
     }
 
-    /// Returns the request that a share of a pod's value is of: a container's own, whatever the controller makes of
-    /// it.
+    /// Returns the request of which a pod's value is a share: for a container, the container's request, whatever the
+    /// controller makes of it.
     fn request(&self, snapshot: &Snapshot, row: &PodRow) -> Option<i64> {
         let Some(name) = self.spec.container() else {
             return row.request;
@@ -505,23 +507,23 @@ impl Metric {
 /// The base of a pod's share or multiple.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PodPart {
-    /// Of this value, and it counts.
+    /// A share of this value, and the pod counts.
     OfCounted(i64),
-    /// Of this value, but it does not count.
+    /// A share of this value, but the pod does not count.
     OfRest(i64),
-    /// Of nothing: it stays as observed.
+    /// No share: the value stays as observed.
     Stays(i64),
 }
 
 impl PodPart {
-    /// Its base.
+    /// Returns the base of the pod's value.
     pub(super) fn whole(&self) -> i128 {
         let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;
         i128::from(*whole).abs()
     }
 }
 
-/// Parts of amounts whose sum is the part of the sum.
+/// Shares of amounts that add up to the share of their sum.
 #[derive(Clone)]
 pub(super) struct Spread {
     ratio: Ratio,
@@ -580,7 +582,7 @@ pub(super) fn value_of(
     own.next().map(|(_, value)| value)
 }
 
-/// Returns the value of a metric for a pod, as it is reported.
+/// Returns the value of a metric for a pod, as reported.
 pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
     let binary = spec.is_resource() && spec.name() == "memory";
     let format = if binary {
@@ -606,8 +608,8 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize, spec: &MetricS
     alone(snapshot, index, metric)
 }
 
-/// Runs a pass with one metric only, whatever else is in the HPA and its target: that at a place in the spec, or the
-/// part of a container in it.
+/// Runs a pass with one metric only, whatever else is in the HPA and its target: the metric at a place in the spec, or
+/// a container's part of it.
 pub(in crate::whatif) fn alone(snapshot: &Snapshot, index: usize, metric: MetricSpec) -> Decision {
     let mut probe = snapshot.clone();
     let spec = &mut probe.hpa.spec;

@@ -76,7 +76,7 @@ pub struct Override {
     /// The metric or container whose value is typed.
     #[serde(skip)]
     typed: Option<TypedValue>,
-    /// The pods that it applies to, if it names single pods.
+    /// The pods that the override applies to, if it names single pods.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
 }
@@ -98,7 +98,7 @@ pub enum Reported {
 }
 
 impl Reported {
-    /// Returns it in readable form.
+    /// Returns the value in readable form.
     pub fn plain(&self) -> String {
         match self {
             Self::Amount(amount) => numbers::quantity(amount),
@@ -175,7 +175,7 @@ impl Override {
         })
     }
 
-    /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
+    /// Adds the result from the pass on the assumed state, or the metric's own value if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
         let Some(TypedValue { meant, text }) = &self.typed else {
             return;
@@ -189,7 +189,7 @@ impl Override {
         self.result = result.filter(|reported| reported.to_string() != *text);
     }
 
-    /// Whether it sets the whole metric at a place in the spec.
+    /// Whether the override sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
         let typed = self.typed.as_ref();
         typed.is_some_and(|own| own.meant.first() == place && !own.meant.is_part)
@@ -204,7 +204,7 @@ impl Override {
 }
 
 impl Assumptions {
-    /// Whether metrics may lose their values of some pods.
+    /// Whether metrics may lose their values for some pods.
     fn takes_values(&self) -> bool {
         let mut all = self.values.iter();
         !self.pods.states.is_empty() || all.any(|own| own.value == AssumedValue::Missing)
@@ -253,7 +253,7 @@ impl Assumptions {
         let mut values = Values::of(&was, snapshot);
         for assigned in &self.values {
             let mut runs = Cow::Borrowed(&self.runs);
-            // The value of a pod that a rollout takes away cannot be that of a container of its successor.
+            // The value of a pod that a rollout replaces cannot belong to a container of its successor.
             if self.pods_go && assigned.pod.is_some() {
                 runs.to_mut()
                     .iter_mut()
@@ -295,7 +295,7 @@ impl Assumptions {
     }
 }
 
-/// Returns the pods of which each metric of the spec has a value.
+/// Returns, for each metric of the spec, the pods that it has a value for.
 fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let values = metrics.map(|(index, spec)| samples(snapshot, index, spec).into_iter());
@@ -304,8 +304,8 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
         .collect()
 }
 
-/// Marks each pod with the metrics that have lost their value of it. Of a metric without any values, a pod that was put in
-/// the state lacks the value that others have, or that the load of a run may give them.
+/// Marks each pod with the metrics that have lost their value for it. If a metric had no values, a pod that is assumed
+/// to lack one is marked only if other pods have values now, or may get them from the load of a run.
 fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>], runs: &[OtherRun]) {
     let has = measured(snapshot);
     let metrics = &snapshot.metrics;
@@ -380,8 +380,8 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     value.cloned().map(Reported::Amount)
 }
 
-/// Returns the value of the metric at a place, or of a part of it, whatever else is in the HPA and its target: the average
-/// of its pods if it proposes nothing.
+/// Returns the value of the metric at a place, or of a part of it, whatever else is in the HPA and its target: the
+/// average over its pods if the metric proposes nothing.
 fn value_alone(snapshot: &Snapshot, place: usize, spec: &MetricSpec) -> Option<Reported> {
     current(&alone(snapshot, place, spec.clone()), 0).or_else(|| {
         let values = samples(snapshot, place, spec);

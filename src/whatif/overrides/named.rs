@@ -16,13 +16,13 @@ pub struct NamedMetric {
     pub(super) type_: Option<&'static str>,
     pub(in crate::whatif) name: String,
     pub(in crate::whatif) container: Option<String>,
-    /// The object that it describes, as `KIND/NAME` or `KIND.GROUP/NAME`.
+    /// The object that the metric describes, as `KIND/NAME` or `KIND.GROUP/NAME`.
     pub(super) object: Option<String>,
-    /// As [`MetricSpec::selector`] writes it.
+    /// The selector as [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
     /// The name together with the selector, which may be a name that ends with braces.
     pub(super) braced: Option<String>,
-    /// Whether it is text from a file, which no error quotes.
+    /// Whether the reference is text from a file, which no error quotes.
     pub(super) is_unquoted: bool,
 }
 
@@ -101,7 +101,7 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
 /// The places of a metric's values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meant {
-    /// Its places in the spec.
+    /// The places in the spec.
     pub places: Vec<usize>,
     /// The metric. If the HPA only has others that are based on the same usage, it is that of a container, at the place
     /// of the pods' metric, or that of the pods, at the places of their containers' metrics.
@@ -145,8 +145,8 @@ impl OtherRun {
 }
 
 impl NamedMetric {
-    /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
-    /// own, and that container.
+    /// Returns the place of the Resource metric that includes the usage of a container without a ContainerResource
+    /// metric, and that container.
     pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<(usize, &str)> {
         let container = self.container.as_deref()?;
         let mut whole = None;
@@ -161,7 +161,7 @@ impl NamedMetric {
         Some((whole?, container))
     }
 
-    /// Whether it is a resource of the pods or of one of their containers.
+    /// Whether the metric is a resource of the pods or of one of their containers.
     pub(in crate::whatif) fn is_of_resource(&self, resource: &str) -> bool {
         self.name == resource
             && self
@@ -169,7 +169,7 @@ impl NamedMetric {
                 .is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
     }
 
-    /// Finds its values in all pods, or only in one; `typed` is the text that names it.
+    /// Finds the metric's values in all pods, or only in one; `typed` is the text that names the metric.
     ///
     /// # Errors
     ///
@@ -191,8 +191,8 @@ impl NamedMetric {
         })
     }
 
-    /// Returns the name of the usage that it means in all runs over the same load: as in the metrics of the unchanged HPA, or
-    /// else as in those of all runs together.
+    /// Returns the name of the usage that this name means in all runs over the same load: among the metrics of the
+    /// unchanged HPA or, if it is not there, among the metrics of all runs.
     ///
     /// # Errors
     ///
@@ -205,12 +205,13 @@ impl NamedMetric {
         found.unwrap_or_else(|| Ok(self.clone()))
     }
 
-    /// Finds the values that it means in all runs over the same load in one of them, in all pods or only in one; `None` if
-    /// only another run has them. The containers of a run may only be those of its pods after a change, `changed`.
+    /// Finds, for one of the runs over the same load, the values that this name means in all of them, in all pods or
+    /// only in one; `None` if only another run has them. A container may exist only in the pods after a change,
+    /// `changed`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::find`].
+    /// The same as for [`Self::find`].
     pub(in crate::whatif) fn find_in_run(
         &self,
         runs: &[OtherRun],
@@ -244,7 +245,7 @@ impl NamedMetric {
         }
     }
 
-    /// Finds the usage of whole pods, if it is that, at the places of the metrics of their containers.
+    /// Finds the usage of whole pods, if this names a Resource metric, at the places of their containers' metrics.
     fn pods_of_containers(&self, metrics: &[MetricSpec]) -> Option<Meant> {
         let containers = Self {
             type_: Some("ContainerResource"),
@@ -260,7 +261,7 @@ impl NamedMetric {
         })
     }
 
-    /// Returns the name of the usage that it means among some metrics; `None` if it is none of them.
+    /// Returns the name of the usage that this name means among some metrics; `None` if it fits none of them.
     ///
     /// # Errors
     ///
@@ -279,12 +280,12 @@ impl NamedMetric {
         Ok(Some(own))
     }
 
-    /// Finds the values of a container without a metric of its own, in all pods or only in one; `None` if it is no such
-    /// container.
+    /// Finds the values of a container without a ContainerResource metric, in all pods or only in one; `None` if this
+    /// does not name such a container.
     ///
     /// # Errors
     ///
-    /// None of these pods has it.
+    /// None of these pods has the container.
     pub(super) fn part(
         &self,
         snapshot: &Snapshot,
@@ -328,7 +329,7 @@ impl NamedMetric {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::read`].
+    /// The same as for [`Self::read`].
     pub(in crate::whatif) fn of_column(title: &str, is_unquoted: bool) -> Result<Self, Error> {
         Ok(Self {
             is_unquoted,
@@ -336,7 +337,7 @@ impl NamedMetric {
         })
     }
 
-    /// Returns its place in the spec; the first if the spec has it several times.
+    /// Returns the metric's place in the spec; the first if the spec has it several times.
     ///
     /// # Errors
     ///
@@ -345,12 +346,12 @@ impl NamedMetric {
         Ok(self.places(snapshot)?[0])
     }
 
-    /// Returns its places in the spec, at least one.
+    /// Returns the metric's places in the spec, at least one.
     pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
         self.places_in(&snapshot.hpa.spec.metrics)
     }
 
-    /// Whether a metric has everything that is named.
+    /// Whether a metric matches everything that is named.
     fn fits(&self, spec: &MetricSpec) -> bool {
         self.type_.is_none_or(|own| spec.type_ == own)
             && spec.name() == self.name
@@ -368,7 +369,7 @@ impl NamedMetric {
                 .is_none_or(|own| spec.selector() == *own)
     }
 
-    /// Returns its places among some metrics, at least one.
+    /// Returns the metric's places among some metrics, at least one.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
         let is_braced = |spec: &MetricSpec| self.braced.as_deref() == Some(spec.name());
         let any_is_braced = metrics.iter().any(is_braced);

@@ -27,7 +27,7 @@ pub(super) const TARGETS: &str =
 pub(super) struct Patch {
     pub(super) path: Vec<PathStep>,
     pub(super) value: Json,
-    /// As it was typed.
+    /// The field and value as typed.
     pub(super) item: String,
     pub(super) text: String,
     /// The prefix in messages: the flag, or nothing for `--vary`.
@@ -157,7 +157,7 @@ impl Patch {
         }
     }
 
-    /// Takes a field inside this one into its value; returns whether it is one and can be set there.
+    /// Merges a field inside this one into its value; returns whether it is inside and can be set there.
     pub(super) fn include(&mut self, other: Self) -> bool {
         let inside = other.path.strip_prefix(&self.path[..]);
         let Some(path) = inside.filter(|path| !path.is_empty()).map(<[_]>::to_vec) else {

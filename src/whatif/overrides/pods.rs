@@ -24,7 +24,7 @@ use crate::whatif::MAX_PODS;
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
     pub(super) replicas: Option<ReplicasChange>,
-    /// The states that pods are put in, state by state.
+    /// The assumed states of pods, state by state.
     pub(super) states: Vec<(State, Which)>,
 }
 
@@ -118,11 +118,11 @@ fn too_many(typed: &str) -> Error {
 pub(super) enum Which {
     /// This many.
     Count(usize),
-    /// The one of this name.
+    /// The pod of this name.
     Named(String),
 }
 
-/// A state that a pod is put in.
+/// A state that is assumed for a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Unready,
@@ -190,7 +190,7 @@ impl PodChanges {
         self.replicas.is_none() && self.states.is_empty()
     }
 
-    /// Changes the pods, and returns the state of those that were put in one.
+    /// Changes the pods, and returns the assumed states by pod.
     pub(super) fn apply(
         &self,
         snapshot: &mut Snapshot,
@@ -240,7 +240,7 @@ impl PodChanges {
     }
 }
 
-/// Chooses pods for a state: the last by name, but first those for which the state makes a difference.
+/// Chooses pods for a state: first the pods for which the state makes a difference, and of these the last by name.
 fn choose(
     count: usize,
     state: State,
@@ -353,7 +353,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
     });
 }
 
-/// Takes some pods away, and their values with them.
+/// Removes some pods, along with their values.
 pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) {
     let mut names: Vec<Box<str>> = Vec::new();
     snapshot.pods.retain(|pod| {
@@ -365,8 +365,8 @@ pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) 
     snapshot.retain_values(|pod| !gone.contains(pod));
 }
 
-/// Makes some pods ready, and as of long ago. A pod that lacks a value of a metric is replaced by one of its name with
-/// the average usage of those that count, if there are any.
+/// Makes some pods ready, since long ago. A pod without a value of some metric is replaced by one of the same name with
+/// the average usage of the pods that count, if there are any.
 pub(crate) fn make_ready(
     snapshot: &mut Snapshot,
     decision: &Decision,
@@ -409,7 +409,7 @@ pub(crate) fn make_ready(
     }
 }
 
-/// Makes some pods unready, and as of their start.
+/// Makes some pods unready, since their start.
 pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
     for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
         be_unready(pod, snapshot.now);
@@ -424,7 +424,7 @@ pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i
     }
 }
 
-/// The pods of the target that count with a value for each metric.
+/// Returns the pods of the target that count in each metric with a value.
 fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
     let uncounted = uncounted(snapshot, decision);
     let pods = of_target(snapshot).unwrap_or_default().into_iter();
@@ -433,7 +433,7 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
         .collect()
 }
 
-/// Makes a pod unready. The controller treats it as never ready only if it never was.
+/// Makes a pod unready since its start or, if it has not started, since now.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
     let since = pod.known_start().unwrap_or(now);
     pod.start_time = Some(since);
@@ -443,7 +443,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
     });
 }
 
-/// Makes a pod ready, as of long ago.
+/// Makes a pod ready, since long ago.
 pub(super) fn be_ready(pod: &mut Pod) {
     pod.phase = Phase::Running;
     pod.start_time = Some(Timestamp::UNIX_EPOCH);
@@ -497,8 +497,8 @@ fn scale_to(
     Ok(())
 }
 
-/// Returns the pod that new ones of a target are like, which does not go: one that is ready if there is any, and of these
-/// the newest, which is that of the highest ordinal in a StatefulSet.
+/// Returns the model for new pods of a target, which is not terminating: a ready pod if there is one, and among these
+/// the newest, which in a StatefulSet has the highest ordinal.
 pub(in crate::whatif) fn newest<'p>(
     pods: impl Iterator<Item = &'p Shared<Pod>>,
     target: &CrossVersionObjectReference,
@@ -525,7 +525,7 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     rows.chain(unready).map(|pod| pod.name.clone()).collect()
 }
 
-/// Adds pods of these names that are ready and use the average of those that count.
+/// Adds ready pods with these names that use the average of the pods that count.
 fn add(
     snapshot: &mut Snapshot,
     model: &Pod,
@@ -634,7 +634,7 @@ impl Average {
         })
     }
 
-    /// Rounded so that the values at the places before come out whole together.
+    /// Returns the value at a place, rounded so that the values up to any place add up to their rounded sum.
     fn at(&self, place: usize) -> i64 {
         let before = place as i128;
         (self.of_first(before + 1) - self.of_first(before))

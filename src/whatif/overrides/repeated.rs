@@ -1,5 +1,5 @@
-//! The assumptions of a pass in a command that assumes something else as well. A new flag replaces what it overlaps,
-//! however that is spelled, and a new request leaves what the pods use as it is.
+//! The assumptions of a pass in a command that assumes something else as well. A new flag replaces assumptions that
+//! overlap with it, however they are spelled, and a new request leaves the pods' usage as it is.
 
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
 }
 
 impl FlagPart {
-    /// Returns the resource, if it is a request.
+    /// Returns the resource, if the part is a request.
     fn requested(&self) -> Option<String> {
         match &self.path[..] {
             [PathStep::Name(flag), PathStep::Name(resource), _] if flag == "--request" => {
@@ -100,7 +100,7 @@ impl RepeatedFlag {
         }
     }
 
-    /// Returns what it sets. Fields of the spec have the paths that they have there.
+    /// Returns the parts of what the flag sets. Fields of the spec keep their paths.
     fn parts(self, input: &Input) -> Vec<FlagPart> {
         if self.name == "--request"
             && let Ok(parts) = self.requests(input)
@@ -118,7 +118,7 @@ impl RepeatedFlag {
         vec![FlagPart { path, flag: self }]
     }
 
-    /// Returns the requests that it sets, each of one container or of the pods as a whole.
+    /// Returns the requests that the flag sets, each of one container or of the pods as a whole.
     fn requests(&self, input: &Input) -> Result<Vec<FlagPart>, Error> {
         let typed = TypedRequest::read(&self.value)?;
         let all = typed.of_pods(input, &of_target(&input.snapshot)?)?;
@@ -141,7 +141,7 @@ impl RepeatedFlag {
         Ok(parts.collect())
     }
 
-    /// Returns it as a field of the spec with its value; `None` if it sets none.
+    /// Returns the field of the spec that the flag sets, with its value; `None` if it sets none.
     fn patch(&self, snapshot: &Snapshot) -> Result<Option<Patch>, Error> {
         if self.name == "--target" {
             return self.target(snapshot).map(Some);
@@ -160,8 +160,8 @@ impl RepeatedFlag {
         Ok(Patch::of(target_path(&metric, place), value))
     }
 
-    /// Returns what is left of it beside new flags. Those that set something inside a field that it sets are merged
-    /// into it.
+    /// Returns what is left of the flag along with new ones. New flags that set something inside a field that it sets
+    /// are merged into it.
     fn beside(self, new: &mut Vec<FlagPart>, input: &Input) -> Vec<Self> {
         let snapshot = &input.snapshot;
         if self.name == "--set"
@@ -186,9 +186,9 @@ impl RepeatedFlag {
         parts.into_iter().map(|part| part.flag).collect()
     }
 
-    /// Returns it with the amount that it stands for, if its value is a share of what pods request of this resource: the
-    /// average over the counted pods, because the controller compares the sum of their usage with that of their requests.
-    /// Pods for which one of the `assumed` flags sets all of it are left out.
+    /// Returns the flag with an amount in place of its value, if the value is a share of the requests for this
+    /// resource: the average over the counted pods, because the controller compares the sum of their usage with the sum
+    /// of their requests. Pods whose whole usage one of the `assumed` flags sets are left out.
     fn as_amount(&self, resource: &str, assumed: &[Self], pass: &Pass) -> Option<Self> {
         let assigned = Assigned::of_flag(&self.name, &self.value).ok()??;
         let Assigned {
@@ -239,7 +239,8 @@ impl RepeatedFlag {
         Some(Self::new(&self.name, &format!("{named}{amount}")))
     }
 
-    /// Returns the pod for which it sets a value of a resource in all containers, or in the one that is meant.
+    /// Returns the pod for which the flag sets a value of a resource in all containers, or in the container that is
+    /// meant.
     fn pod_with_all(&self, resource: &str, container: Option<&str>) -> Option<String> {
         let Assigned { pod, wanted, .. } = Assigned::of_flag(&self.name, &self.value).ok()??;
         let own = wanted.container.as_deref();

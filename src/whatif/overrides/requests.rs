@@ -1,5 +1,5 @@
-//! Other requests than those of the pods: typed ones, or those of a template. The usage of the pods stays as
-//! it is; what the controller makes of both is up to the engine.
+//! Changes the requests of the pods: to typed ones, or to those of a template. The usage of the pods stays as it is;
+//! what the controller makes of both is up to the engine.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// A request that the pods of the target are given.
+/// A new request for the pods of the target.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct NewRequest {
     /// The container, which may be an init container; `None` for the pod as a whole (`spec.resources`).
@@ -33,9 +33,9 @@ pub(super) struct NewRequest {
     pub(super) resource: ResourceName,
     /// The change of the request.
     pub(super) to: RequestChange,
-    /// The request as it was typed, or as the amount in the template.
+    /// The request as typed, or the amount in the template.
     pub(super) text: String,
-    /// Whether it states cores without a unit where milli-cores are usual.
+    /// Whether the request states cores without a unit where milli-cores are usual.
     pub(super) lacks_unit: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum RequestChange {
     Times(Ratio),
     /// No request.
     Gone,
-    /// For the pod as a whole, the request that the API server sets where the template only states these limits.
+    /// For the pod as a whole, the request that the API server sets if the template only states these limits.
     Default(Requests),
 }
 
@@ -70,7 +70,7 @@ impl NewRequest {
         }
     }
 
-    /// Returns the requests in a pod that it changes, if the pod has such a container.
+    /// Returns the requests in a pod that this one changes, if the pod has such a container.
     fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
         match &self.container {
             None => Some(&pod.requests),
@@ -85,7 +85,7 @@ impl NewRequest {
         self.requests(pod)?.get(&self.resource)
     }
 
-    /// Returns the request that follows on one of a pod.
+    /// Returns the new request, given the current one of a pod.
     fn after(&self, before: Option<&Amount>) -> Result<Option<Amount>, Error> {
         Ok(match (&self.to, before) {
             (RequestChange::To(amount), _) => Some(amount.clone()),
@@ -152,7 +152,7 @@ impl NewRequest {
         Ok(None)
     }
 
-    /// Returns the limit of what it is the request of, if a pod has that.
+    /// Returns the limit that belongs to this request, if a pod has one.
     fn limit<'p>(&self, pod: &'p Pod) -> Option<&'p Amount> {
         let limits = match &self.container {
             None => &pod.limits,
@@ -161,8 +161,9 @@ impl NewRequest {
         limits.get(&self.resource)
     }
 
-    /// Returns why the API server would reject new pods with it: it is above its limit. They are made from the template;
-    /// what that leaves open, something else has set in the pods that run, such as a LimitRange.
+    /// Returns why the API server would reject new pods with the request: it is above its limit. New pods are made from
+    /// the template; what the template does not state, something else, such as a LimitRange, has set in the running
+    /// pods.
     fn above_limit(&self, active: &[&Pod], template: Option<&Pod>) -> Option<String> {
         let new_limit = template.and_then(|it| self.limit(it));
         let states_both = |it: &&Pod| new_limit.is_some() && self.request(it).is_some();
@@ -177,7 +178,8 @@ impl NewRequest {
         })
     }
 
-    /// Returns why the API server would reject a pod with it: the pod as a whole requests less than its containers.
+    /// Returns why the API server would reject a pod with the request: the pod as a whole requests less than its
+    /// containers.
     fn beyond_whole(&self, pod: &Pod, rules: &Rules) -> Option<String> {
         let resource = &self.resource;
         let whole = pod.requests.get(resource);
@@ -190,8 +192,8 @@ impl NewRequest {
         ))
     }
 
-    /// Gives it to a pod, whose containers run with it, or to a template, where a limit is a request unless another is
-    /// stated. Returns whether that changes the pod.
+    /// Sets the request in a pod, in effect at once, or in a template, where a limit counts as the request unless one
+    /// is stated. Returns whether that changes the pod.
     fn set(&self, pod: &mut Pod) -> Result<bool, Error> {
         let Some(requests) = self.requests(pod) else {
             return Ok(false);
@@ -238,7 +240,7 @@ impl NewRequest {
         resource_amount(&self.resource, milli)
     }
 
-    /// Returns its item as text.
+    /// Returns the item of the request as text.
     fn item(&self) -> String {
         let resource = &self.resource;
         match &self.container {
@@ -264,12 +266,13 @@ impl NewRequest {
     }
 }
 
-/// Gives pods of the target, and the templates that they are made from, other requests; no rollout replaces a pod that has
-/// ended. `was` are the same pods as observed, and `makes` tells which pods get which request.
+/// Changes the requests of the target's pods, and of the templates that they are made from; pods that have ended are
+/// left alone, because no rollout replaces them. `was` are the same pods as observed, and `makes` says which pods get
+/// which request.
 ///
 /// # Errors
 ///
-/// The target's pods are not known, or a request would be larger than any can be.
+/// The target's pods are not known, or a request would be larger than possible.
 pub(super) fn set_requests(
     input: &mut Input,
     was: &[Shared<Pod>],
@@ -472,8 +475,8 @@ fn target_template(input: &Input) -> Option<&Pod> {
     input.surroundings.workload(target)?.template.as_deref()
 }
 
-/// Returns the limits of the pod as a whole, if the template has such and no such request for a resource: the API server
-/// sets that.
+/// Returns the limits of the pod as a whole, if the template has some but no such request for a resource, which the API
+/// server then sets.
 fn limits_alone<'i>(input: &'i Input, resource: &str) -> Option<&'i Requests> {
     let template = target_template(input)?;
     let is_alone = !template.limits.0.is_empty() && template.requests.get(resource).is_none();

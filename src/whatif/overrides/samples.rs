@@ -33,7 +33,7 @@ pub(in crate::whatif) fn failure(hpa: &Hpa, spec: &MetricSpec) -> String {
     format!("the server is currently unable to handle the request (get {asked})")
 }
 
-/// The pods that have a value of a metric, with it.
+/// Returns the pods that have a value of a metric, with the value.
 pub(super) fn samples(
     snapshot: &Snapshot,
     index: usize,
@@ -79,7 +79,7 @@ pub(super) fn change(
     }
 }
 
-/// Gives those pods that have no value one, measured now; it is set afterwards.
+/// Gives pods without a value one that was measured now; the caller sets it afterwards.
 pub(super) fn fill(
     snapshot: &mut Snapshot,
     index: usize,
@@ -172,7 +172,7 @@ pub(super) fn is_running(pod: &Pod) -> bool {
     pod.phase == Phase::Running && pod.deletion_timestamp.is_none()
 }
 
-/// Changes the usage of a pod or its container. If it is a pod, each container keeps its share.
+/// Changes the usage of a pod or of one container. If it is the pod's, each container keeps its share.
 fn set_usage(
     pod: &mut PodMetrics,
     resource: &str,

@@ -1,5 +1,5 @@
-//! Changes the spec of the HPA: a bound, a target, a field, or all of it for a candidate. As in an update,
-//! the API server's code fills in defaults and may reject the spec.
+//! Changes the spec of the HPA: a bound, a target, a field, or the whole spec for a candidate. As in an update, the API
+//! server's code fills in defaults and may reject the spec.
 
 use super::candidate::{Candidate, Chosen, Manifest, rejected_of_keda, same_target};
 use super::difference::{
@@ -31,7 +31,7 @@ use crate::whatif::unit;
 /// The item of an override by a manifest.
 pub const MANIFEST: &str = "HPA";
 
-/// The advice if flags set the same.
+/// The advice if flags set the same field.
 pub(super) const KEEP_ONE: &str = "keep one of them";
 
 /// The flag that sets a field.
@@ -41,7 +41,7 @@ pub(super) const SET: &str = "--set ";
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
-    /// Whether the pods stay those of the running template, whatever the candidate's template would make of them.
+    /// Whether the pods keep the running template, whatever the candidate's template would change.
     pub(super) keeps_template: bool,
     fields: Vec<Patch>,
     targets: Vec<(NamedMetric, TypedTarget)>,
@@ -52,7 +52,7 @@ pub(super) struct SpecChanges {
 struct TypedTarget {
     target: NewTarget,
     text: String,
-    /// The flag with all that it was given.
+    /// The flag with its full text.
     typed: String,
 }
 
@@ -76,7 +76,7 @@ impl SpecChanges {
         Ok(())
     }
 
-    /// Adds `METRIC=VALUE`, alike.
+    /// Adds `METRIC=VALUE`; messages show the text after the flag.
     pub(super) fn add_target(&mut self, text: &str, flag: &str) -> Result<(), Error> {
         let typed = format!("{flag}{text}");
         let form = match NewTarget::read(text, &typed) {
@@ -239,8 +239,8 @@ impl SpecChanges {
     }
 }
 
-/// Replaces the HPA with a candidate, adds those of its manifests that scale the same target, and returns the
-/// fields that differ.
+/// Replaces the HPA with a candidate, adds the candidate's other HPAs for the same target, and returns the fields that
+/// differ.
 fn replace(
     candidate: &Candidate,
     chosen: &Chosen<'_>,
@@ -437,7 +437,7 @@ fn update(
     Ok(notes)
 }
 
-/// Returns the answer that was read for each of the new metrics, with notes on those whose answer was read under
+/// Returns the answer that was read for each of the new metrics, with notes on metrics whose answer was read under
 /// another name. The snapshot has the answers to its own metrics, and then to those of `also`.
 fn answers(
     snapshot: &Snapshot,

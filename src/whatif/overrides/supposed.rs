@@ -40,14 +40,14 @@ pub struct KnownValues<'v> {
     pub candidates: Vec<&'v Candidate>,
 }
 
-/// Gives the target pods, if the input has none because it lacks them all.
+/// Gives the target pods, if the input has no pods at all.
 ///
-/// A share of a request needs no request: without a template the pods request some amount of the resource.
+/// A share needs no known request: without a template, the pods request some amount of the resource.
 ///
 /// # Errors
 ///
-/// The number of pods is not known, or not their requests while an amount is compared with a share; or the
-/// API server would reject the target.
+/// The number of pods is not known, or their requests are not although an amount is compared with a share; or the API
+/// server would reject the target.
 pub fn suppose_pods(
     input: &mut Input,
     assumptions: &Assumptions,
@@ -233,7 +233,7 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     input.remark_anew(&was);
 }
 
-/// Answers metrics of a container that the pods do not have: none of their usage is the container's.
+/// Answers metrics of a container that the pods do not have: it has no usage in them.
 fn answer_for_no_container(snapshot: &mut Snapshot) {
     let Some(pod) = snapshot.pods.first() else {
         return;
@@ -276,7 +276,7 @@ fn check_replicas(input: &Input, assumptions: &Assumptions, needs_none: bool) ->
     ))
 }
 
-/// Returns the manifest of the target that candidates have, for a target that the input lacks.
+/// Returns the candidates' manifest of the target, for a target that the input lacks.
 ///
 /// # Errors
 ///
@@ -329,8 +329,8 @@ fn unlabeled_pod(manifest: &WorkloadManifest) -> Option<Pod> {
     })
 }
 
-/// Adds to a hint that the target's manifest would supply the same, if it would: the replicas and the pods of
-/// a custom resource may be anywhere in it.
+/// Adds to a hint that the target's manifest would also help, if it would: the replicas and pods of a custom resource
+/// may be anywhere in its manifest.
 fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
     if has_own_scale(target.group(), &target.kind) {
         format!("{hint}, or add the manifest of the target with another -f")
@@ -380,8 +380,8 @@ fn some_not_ready(workload: &Workload, typed: &PodChanges) -> Option<Note> {
     (ready < replicas && !is_stated).then(|| Note::new(text))
 }
 
-/// Returns a pod for which only the HPA is known: with the containers that metrics and flags name, and with
-/// requests for the resources that are given as shares.
+/// Returns a pod if only the HPA is known: with the containers that metrics and flags name, and with requests for the
+/// resources that are given as shares.
 fn bare(
     assumptions: &Assumptions,
     hpa: &Hpa,

@@ -1,6 +1,6 @@
-//! The pods as another template of their workload makes them: its requests, its containers and sidecars, and
-//! its labels. Only differences from the running template apply: other parts of a pod may come from
-//! admission, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
+//! The pods as another template of their workload makes them: with its requests, its containers and sidecars, and its
+//! labels. Only differences from the running template apply: other parts of a pod may come from admission, such as an
+//! injected sidecar, a LimitRange or a VerticalPodAutoscaler.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,7 +30,7 @@ pub const TEMPLATE: &str = "template";
 ///
 /// # Errors
 ///
-/// The API server would reject it, or the target's pods are not known.
+/// The API server would reject the manifest, or the target's pods are not known.
 pub(super) fn apply(
     input: &mut Input,
     manifest: &WorkloadManifest,
@@ -112,7 +112,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Checks that the manifest of a running workload keeps its selector: those in `apps` cannot change theirs.
+/// Checks that the manifest of a running workload keeps its selector, which workloads in `apps` cannot change.
 fn check_selector(
     input: &Input,
     manifest: &Workload,
@@ -211,8 +211,8 @@ fn change(
     Ok(notes)
 }
 
-/// Whether the usage of a container matters to metrics; `is_stated` tells, by place, whether a metric's
-/// values are stated otherwise.
+/// Whether the usage of a container matters to metrics; `is_stated` says, by place, whether a metric's values come from
+/// elsewhere.
 pub(crate) fn matters(
     metrics: &[MetricSpec],
     container: &str,
@@ -226,7 +226,7 @@ pub(crate) fn matters(
         .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
 }
 
-/// Returns the text that containers have no usage yet, and which flags state it.
+/// Returns the text that says that containers have no usage yet, and which flags state it.
 fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
     let first = containers.first().map_or("", |first| first);
     let flags: Vec<String> = ["cpu", "memory"]
@@ -250,8 +250,8 @@ fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
     )
 }
 
-/// Drops from the notes about containers without usage those whose usage is stated, also by the columns of a
-/// trace, or does not matter.
+/// Drops containers from the notes about missing usage if their usage is stated, including by the columns of a trace,
+/// or does not matter.
 pub(crate) fn drop_known(
     snapshot: &Snapshot,
     is_stated: impl Fn(&str) -> bool,
@@ -273,9 +273,9 @@ pub(crate) fn drop_known(
     });
 }
 
-/// The pods that were made from one template, and the changes that another one makes to them.
+/// The pods that were made from one template, and the changes that another template makes to them.
 struct RevisionPods<'p> {
-    /// The template that they were made from; `None` if it is unknown.
+    /// The template that the pods were made from; `None` if unknown.
     before: Option<Pod>,
     /// The pods by name, as they were observed.
     pods: BTreeMap<&'p str, &'p Pod>,
@@ -320,7 +320,7 @@ impl<'p> RevisionPods<'p> {
         }
     }
 
-    /// Whether a pod has another request than the template that it was made from: whatever set it, such as a
+    /// Whether a pod's request differs from the template that it was made from: whatever set it, such as a
     /// VerticalPodAutoscaler, will set it again.
     fn is_set_elsewhere(&self, new: &NewRequest, pod: &Pod) -> bool {
         let Some(stated) = self.before.as_ref().and_then(|before| new.request(before)) else {
@@ -377,7 +377,8 @@ impl<'p> RevisionPods<'p> {
         changed
     }
 
-    /// Gives a pod the other template's limits where it has those of its own. Returns whether that changes the pod.
+    /// Gives a pod the other template's limits where it has the limits of its own template. Returns whether that
+    /// changes the pod.
     fn set_limits(&self, pod: &mut Shared<Pod>) -> bool {
         let Some(before) = &self.before else {
             return false;
@@ -406,8 +407,8 @@ impl<'p> RevisionPods<'p> {
     }
 }
 
-/// Returns the pods of the target by the template that they were made from: the target's, that of an earlier
-/// revision whose ReplicaSet is known, or an unknown one.
+/// Returns the pods of the target by the template that they were made from: the target's, an earlier revision's if its
+/// ReplicaSet is known, or an unknown one.
 fn by_template<'p>(
     input: &Input,
     running: Option<Pod>,
@@ -464,7 +465,7 @@ fn without_revision(mut pod: Pod) -> Pod {
     pod
 }
 
-/// Returns a note on what pods with an unknown template keep in addition to what is in another one.
+/// Returns a note on what pods with an unknown template keep in addition to what is in another template.
 fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
     let unknown = made.iter().filter(|own| own.before.is_none());
     let pods: Vec<&&Pod> = unknown.flat_map(|own| own.pods.values()).collect();
@@ -512,7 +513,7 @@ fn resets_replicas(running: &Metadata) -> Option<String> {
     manager.or(is_applied.then(|| applied.to_owned()))
 }
 
-/// Describes the requests that a pod has and the same container of a template lacks, of the metrics' resources.
+/// Describes the requests, for the metrics' resources, that a pod has and the same container of a template lacks.
 fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<String> {
     let resources: BTreeSet<&str> = metrics
         .iter()

@@ -22,12 +22,12 @@ pub struct Assumptions {
     pub(super) pods: PodChanges,
     /// The values of metrics, those of single pods last.
     pub(super) values: Vec<Assigned>,
-    /// All runs over the same load: assumptions about metrics and containers that only others have are left out.
+    /// All runs over the same load: assumptions about metrics and containers that only other runs have are left out.
     pub(super) runs: Vec<OtherRun>,
-    /// Whether a rollout takes the pods away later, so that nothing uses what is assumed of a container that only
-    /// their successors have.
+    /// Whether a rollout replaces the pods later, so that assumptions about a container that only their successors have
+    /// do not apply.
     pub(super) pods_go: bool,
-    /// The flags for all this, except manifests, each with its value as it was typed.
+    /// The flags for all assumptions, except manifests, each with its value as typed.
     flags: Vec<(&'static str, String)>,
 }
 
@@ -40,7 +40,7 @@ const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--reque
 /// A metric with its assumed value.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
-    /// The pod, if it is the value of only one.
+    /// The pod, if the value applies to only one.
     pub(super) pod: Option<String>,
     pub(super) wanted: NamedMetric,
     pub(super) value: AssumedValue,
@@ -63,7 +63,7 @@ impl Assumptions {
     ///
     /// # Errors
     ///
-    /// Those of the corresponding flag, in the same words.
+    /// The errors of the corresponding flag, in the same words.
     pub fn vary(&mut self, path: &str, value: &str) -> Result<(), Error> {
         let (flag, text) = if let Some(metric) = path.strip_prefix("target.") {
             let text = format!("{metric}={value}");
@@ -101,7 +101,7 @@ impl Assumptions {
         quoted.chain(manifest).collect()
     }
 
-    /// Returns the assumptions of a run with these flags besides, which commands repeat.
+    /// Returns the assumptions of a run with these additional flags, which commands repeat.
     #[must_use]
     pub fn in_run(mut self, flags: Vec<(&'static str, String)>) -> Self {
         self.flags.extend(flags);
@@ -159,12 +159,12 @@ impl Assumptions {
         }
     }
 
-    /// Whether other pods are assumed than the target's current ones.
+    /// Whether pods other than the target's current ones are assumed.
     pub fn changes_pods(&self) -> bool {
         !self.requests.is_empty() || self.candidate().is_some_and(Candidate::has_workloads)
     }
 
-    /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
+    /// Returns the assumptions with the target's current pods, which a rollout may replace; `None` if no others are
     /// assumed.
     #[must_use]
     pub fn with_running_template(&self, pods_go: bool) -> Option<Self> {
@@ -194,8 +194,7 @@ impl Assumptions {
             .map(|own| &own.object)
     }
 
-    /// Returns the assumptions with a number of replicas to start with, if there is one, unless they already
-    /// state one.
+    /// Returns the assumptions with this number of replicas to start with, if any, unless they already state one.
     #[must_use]
     pub fn starting_with(mut self, replicas: Option<i32>) -> Self {
         self.pods.replicas = self.pods.replicas.or(replicas.map(ReplicasChange::To));

@@ -21,9 +21,9 @@ use crate::whatif::value::AssumedValue;
 /// The assumed values, as they are set.
 pub(in crate::whatif) struct Values<'d> {
     was: &'d Snapshot,
-    /// The same without metrics, to copy.
+    /// The snapshot without metrics, to copy.
     bare: Snapshot,
-    /// Its metrics without their targets.
+    /// The metrics of the snapshot without their targets.
     sources: Vec<MetricSpec>,
     /// The answers about the metrics of the changed spec, before any value is set.
     answers: Vec<MetricAnswer>,
@@ -34,7 +34,7 @@ pub(in crate::whatif) struct Values<'d> {
 
 /// A metric or container whose value is set.
 struct Taken {
-    /// The pod, if only its value is.
+    /// The pod, if the value of only one is set.
     pod: Option<String>,
     spec: MetricSpec,
     id: MetricId,
@@ -61,8 +61,8 @@ impl<'d> Values<'d> {
         }
     }
 
-    /// Returns the snapshot before any change, with one metric only: that of a changed spec, with the answer at a
-    /// place there if only that spec has it.
+    /// Returns the snapshot before any change, with only this metric: as the spec before had it or, if only the changed
+    /// spec has it, with the answer at a place there.
     fn before(&self, spec: &MetricSpec, answer: usize) -> Snapshot {
         let mut before = self.bare.clone();
         let source = source_of(spec);
@@ -78,14 +78,14 @@ impl<'d> Values<'d> {
         before
     }
 
-    /// Returns the value of a metric before any change; the answer about it is at a place.
+    /// Returns the value of a metric before any change; `answer` is the place of the answer to it.
     pub(in crate::whatif) fn observed(&self, spec: &MetricSpec, answer: usize) -> Option<Reported> {
         let before = self.before(spec, answer);
         value_alone(&before, 0, &before.hpa.spec.metrics[0])
     }
 
-    /// Sets the value of a metric, or of a container without a metric of its own, unless only others of the runs over the
-    /// same load have it. `chosen` are the pods that were put in a state.
+    /// Sets the value of a metric, or of a container without a ContainerResource metric, unless only other runs over
+    /// the same load have it. `chosen` are the pods with an assumed state.
     pub(super) fn set(
         &mut self,
         snapshot: &mut Snapshot,
@@ -234,7 +234,7 @@ impl<'d> Values<'d> {
         Ok(item.of_pods([pod.into()]))
     }
 
-    /// Whether a value is set for all pods of a metric, or of the whole pods that it is about.
+    /// Whether a value is set for all pods of a metric, or for the whole pods whose containers it measures.
     pub(super) fn are_of(&self, spec: &MetricSpec) -> bool {
         let mut of_all = self.taken.iter().filter(|own| own.pod.is_none());
         of_all.any(|own| {
@@ -243,8 +243,8 @@ impl<'d> Values<'d> {
         })
     }
 
-    /// Lets metrics that the input lacks use the usage that was set for others: in pods whose containers all have
-    /// one, in pods with a single container, and if it fails whatever they use.
+    /// Lets metrics that the input lacks use the usage that was set for other metrics: if it measures whole pods, if
+    /// pods have a single container, or if the metric fails whatever they use.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
         let Ok(pods) = of_target(snapshot) else {
             return;
@@ -270,7 +270,7 @@ impl<'d> Values<'d> {
     ///
     /// # Errors
     ///
-    /// Only some of them were given a value: nothing is known of the others.
+    /// Only some of the pods were given a value: nothing is known of the others.
     pub(super) fn check_unread(
         &self,
         snapshot: &Snapshot,
@@ -310,7 +310,7 @@ impl<'d> Values<'d> {
             || taken.any(|own| own.pod.as_deref() == Some(pod) && reads(&own.spec))
     }
 
-    /// Checks that the pods are measured for which the usage of a container was set.
+    /// Checks that pods are measured if the usage of one of their containers was set.
     ///
     /// # Errors
     ///
@@ -354,7 +354,7 @@ pub(super) fn set_alone(
     Ok(())
 }
 
-/// Gives the other places of a metric, which the spec may have several times, the answer at the first.
+/// Copies the answer at the first place of a metric to its other places, as the spec may have it several times.
 fn repeat_answer(snapshot: &mut Snapshot, meant: &Meant) {
     let answer = snapshot.metrics[meant.places[0]].clone();
     for place in &meant.places[1..] {

@@ -1,6 +1,6 @@
-//! The values of a metric at which the answer changes. The engine itself is run again and again, with that
-//! metric at another value and everything else unchanged; formulas only tell which values to try first, not
-//! the answer.
+//! The values of a metric at which the answer changes. The engine itself is run again and again, with that metric at
+//! another value and everything else unchanged; formulas only suggest which values to try first, and never give the
+//! answer.
 
 mod search;
 
@@ -25,12 +25,12 @@ use search::ValueSearch;
 pub struct Thresholds {
     /// The metric's display name.
     pub metric: String,
-    /// Its place in the spec, counted from 0.
+    /// The metric's place in the spec, counted from 0.
     pub index: usize,
-    /// The format of its amounts.
+    /// The format of the metric's amounts.
     #[serde(skip)]
     pub format: Format,
-    /// Whether its target is per replica, while its value is not.
+    /// Whether the target is per replica, while the value is not.
     #[serde(skip)]
     pub divided: bool,
     /// The result of the search.
@@ -44,7 +44,7 @@ pub struct Thresholds {
 pub enum ThresholdValues {
     /// The values were found.
     Changes(Box<Changes>),
-    /// No value can be put in its place, or none would change anything.
+    /// No other value can be assumed, or none would change anything.
     Nothing {
         /// The reason.
         error: String,
@@ -59,17 +59,17 @@ pub struct Changes {
     pub unit: MetricUnit,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
-    /// The highest value that was tried; none beyond it changes anything, except near the limits of the integers.
+    /// The highest value that was tried; no value beyond it changes anything, except near the limits of the integers.
     pub up_to: i64,
-    /// The values that the metric itself treats as on target; `None` if there are none.
+    /// The values that the metric itself treats as on target, if any.
     pub tolerance: Option<Span>,
     /// The effect of each value on the replicas, from 0 on.
     pub bands: Vec<Band>,
-    /// The metric's own proposal at each value, from 0 on, whatever the pass makes of it.
+    /// The metric's own proposal at each value, from 0 on, whatever the pass does with it.
     pub asks: Vec<Asks>,
-    /// The highest values with the lower bound.
+    /// The highest values at which the lower bound is reached.
     pub min: Reached,
-    /// The lowest values with the upper bound.
+    /// The lowest values at which the upper bound is reached.
     pub max: Reached,
     /// The pass at the value 0.
     pub lowest: RangeEnd,
@@ -78,7 +78,7 @@ pub struct Changes {
     /// The replicas at each value, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
-    /// What a pass at another value may depend on.
+    /// The unknowns on which a pass at another value may depend.
     #[serde(skip)]
     pub doubts: Doubts,
 }
@@ -129,11 +129,11 @@ pub struct Band {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
-    /// There are fewer.
+    /// The replicas decrease.
     Removes,
-    /// There are as many.
+    /// The replicas stay.
     Keeps,
-    /// There are more.
+    /// The replicas increase.
     Adds,
 }
 
@@ -153,11 +153,11 @@ pub struct Asks {
 pub enum Ask {
     /// The metric cannot be evaluated.
     Nothing,
-    /// For fewer.
+    /// Fewer replicas.
     Fewer,
-    /// For as many.
+    /// The same number of replicas.
     Same,
-    /// For more.
+    /// More replicas.
     More,
 }
 
@@ -168,7 +168,7 @@ pub struct Reached {
     pub replicas: i32,
     /// The value at which the metric proposes the bound or a number beyond it; `None` if it never does.
     pub proposed: Option<i64>,
-    /// The value at which the pass ends there; `None` if it never does.
+    /// The value at which the pass ends at the bound; `None` if it never does.
     pub met: Option<i64>,
 }
 
@@ -180,8 +180,8 @@ pub struct RangeEnd {
     pub proposal: Option<i32>,
     /// The replicas after the pass.
     pub replicas: i32,
-    /// If the pass changes nothing, the time of the pass that does, provided that the metric stays there; `None`
-    /// if no pass does.
+    /// If the pass changes nothing, the time of the pass that does, provided that the metric stays at this value;
+    /// `None` if no pass does.
     #[serde(serialize_with = "crate::apimachinery::json::optional_time::serialize")]
     pub changes_at: Option<Timestamp>,
     /// The reasons why the pass does not follow the metric within the bounds, in order.
@@ -189,7 +189,7 @@ pub struct RangeEnd {
 }
 
 impl RangeEnd {
-    /// Whether the result depends on metrics that are unread.
+    /// Whether the result depends on unread metrics.
     pub(crate) fn is_unread(&self) -> bool {
         self.held_by.contains(&HeldBy::UnreadMetrics)
     }
@@ -206,9 +206,9 @@ pub enum HeldBy {
         /// Its proposal.
         replicas: i32,
     },
-    /// Metrics failed, and without them nothing is removed.
+    /// Metrics failed, and without them no replicas are removed.
     FailedMetrics,
-    /// Metrics are unread, and whether the controller removes something depends on them.
+    /// Metrics are unread, and whether the controller removes replicas depends on them.
     UnreadMetrics,
     /// Earlier recommendations within the stabilization window.
     Stabilization {
@@ -236,7 +236,7 @@ pub struct Curve {
     /// The values that it covers.
     #[serde(flatten)]
     pub span: Span,
-    /// The places at which anything changes; if there are very many, only some of them.
+    /// The points at which anything changes; if there are very many, only some of them.
     pub steps: Vec<CurvePoint>,
 }
 
@@ -252,12 +252,12 @@ pub struct CurvePoint {
     pub replicas: i32,
 }
 
-/// Searches the thresholds of each metric; `curve` is the place of the one whose curve is requested. The list
-/// is empty if the pass does not evaluate metrics, whatever their values. If the history or the time is uncertain, the
+/// Searches for the thresholds of each metric; `curve` is the place of the metric whose curve is requested. The list is
+/// empty if the pass evaluates no metrics, whatever their values. If the history or the time is uncertain, the
 /// likeliest is used, and each band says whether it matters.
 ///
-/// Each tried value takes a pass of its own, so only the first hundred metrics are searched, and that
-/// of the curve; the others say so.
+/// Each value that is tried takes a pass, so only the first hundred metrics are searched, and the metric of the curve;
+/// the others say so.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let metrics = 0..pass.input.snapshot.hpa.spec.metrics.len();
     metrics
@@ -265,8 +265,8 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
         .collect()
 }
 
-/// Searches the thresholds of the metric at a place, with its curve if that is requested; of the usage of a container,
-/// if the HPA only uses whole pods with this metric. `None` if the pass does not evaluate metrics.
+/// Searches for the thresholds of the metric at a place, with its curve if requested; or of the usage of a container,
+/// if the metric at the place is about whole pods. `None` if the pass evaluates no metrics.
 pub fn of_metric(
     pass: &Pass,
     index: usize,
@@ -308,8 +308,7 @@ pub fn of_metric(
     })
 }
 
-/// The number of metrics that are searched, so that the time grows with the number of metrics and not with
-/// its square.
+/// The maximum number of metrics that are searched, so that the time grows with their number and not with its square.
 pub(crate) const SEARCHED: usize = 100;
 
 /// The values at which the proposal of one metric changes, with everything else unchanged.
@@ -321,9 +320,9 @@ pub struct Borders {
     pub now: Option<i64>,
     /// The values that the metric itself treats as on target.
     pub tolerance: Option<Span>,
-    /// The highest value at which it proposes fewer replicas than there are, if it also does at all lower ones.
+    /// The highest value at which the metric proposes fewer replicas than now, if it also does at all lower values.
     pub fewer: Option<i64>,
-    /// The lowest value at which it proposes more, if it also does at all higher ones.
+    /// The lowest value at which the metric proposes more replicas, if it also does at all higher values.
     pub more: Option<i64>,
 }
 
@@ -339,8 +338,8 @@ pub struct UnitScale {
 }
 
 impl Borders {
-    /// Searches them for the metric at a place in the spec; `None` if no value can be substituted, or if one
-    /// value for all pods leads to another answer than their actual values.
+    /// Searches for the borders of the metric at a place in the spec; `None` if no value can be substituted, or if one
+    /// value for all pods leads to a different answer from their actual values.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
         let proposal = pass.decision.metric(index)?.proposal();
@@ -360,7 +359,8 @@ impl Borders {
         })
     }
 
-    /// Searches them as if all pods had the same value: the highest one for fewer replicas and the lowest for more.
+    /// Searches for the borders as if all pods had the same value: the highest value for fewer replicas and the lowest
+    /// for more.
     pub(crate) fn of_alike(pass: &Pass, index: usize) -> Option<Self> {
         Self::searched(pass, index).map(|(_, borders)| borders)
     }

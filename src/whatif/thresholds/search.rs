@@ -1,8 +1,7 @@
-//! The search over the values of one metric. They fall into three classes: too low, on target, too high. At
-//! the borders of these, the controller's answer may jump, and against the direction of the value if some
-//! pods do not count, but within a class a higher value never means fewer replicas. So if two values of a
-//! class agree in something that only grows, all values between them agree as well; the results are checked
-//! against that.
+//! The search over the values of one metric. The values fall into three classes: too low, on target, too high. At the
+//! borders between them, the controller's answer may jump, even against the direction of the value if some pods do not
+//! count, but within a class a higher value never means fewer replicas. So if two values of a class agree in something
+//! that only grows, all values between them agree as well; the results are checked against that.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -29,7 +28,7 @@ pub(super) struct ValueSearch<'s> {
     dial: Dial,
     /// The places in the spec of the metrics that read the values.
     places: Vec<usize>,
-    /// The steps of the other metrics, which are the same at each value; empty as long as they are unknown.
+    /// The steps of the other metrics, which are the same at each value; empty while unknown.
     others: Vec<Shared<MetricStep>>,
     index: usize,
     current: i32,
@@ -48,9 +47,9 @@ pub(super) struct ValueSearch<'s> {
 pub(super) struct Probe {
     /// The class of each metric that reads the values.
     classes: Vec<Class>,
-    /// Whether the metric counts as on target, also with the values that are assumed for pods without one.
+    /// Whether the metric counts as on target, including the values that are assumed for pods without one.
     pub(super) tolerated: bool,
-    /// Whether the metric is above its target by more than that.
+    /// Whether the metric is above its target by more than the tolerance.
     beyond: bool,
     pub(super) proposal: Option<i32>,
     pub(super) replicas: i32,
@@ -80,7 +79,7 @@ impl Class {
     }
 }
 
-/// Everything that the thresholds distinguish.
+/// The answer of a pass, reduced to what the thresholds distinguish.
 #[derive(PartialEq, Eq)]
 struct Key {
     classes: Vec<Class>,
@@ -90,11 +89,11 @@ struct Key {
     meets: [Ordering; 2],
 }
 
-/// How many steps of a curve are searched for; if there are more, only some are.
+/// The maximum number of steps of a curve that are searched for.
 const STEPS: i32 = 1000;
 
-/// Each pass goes through all pods, so many pods get fewer steps: this many pods in all steps, though no
-/// fewer steps than can be distinguished in a chart.
+/// Each pass goes through all pods, so with many pods there are fewer steps: this many pods over all steps, but no
+/// fewer steps than a chart can show.
 const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
 
@@ -133,7 +132,7 @@ impl<'s> ValueSearch<'s> {
         }
     }
 
-    /// Finds every value at which something changes that the thresholds distinguish.
+    /// Finds every value at which something that the thresholds distinguish changes.
     pub(super) fn run(&mut self, now: Option<i64>) -> Result<(), String> {
         let guess = self.begin(self.max, now)?;
         let mut places = Vec::from(self.borders_of_tolerance(guess));
@@ -162,7 +161,7 @@ impl<'s> ValueSearch<'s> {
         self.check()
     }
 
-    /// Probes zero, the target, which is probably where the proposal returns, and upward as long as the metric
+    /// Probes zero, then the target, where the direction probably changes, and then upward as long as the metric
     /// proposes no more than this many replicas.
     fn begin(&mut self, most: i32, now: Option<i64>) -> Result<i64, String> {
         let guess = self.target();
@@ -409,9 +408,9 @@ impl<'s> ValueSearch<'s> {
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Searches for a value above the tolerance at which the metric proposes more than this many replicas, if there
-    /// is one. On target, it may do so as well, if there are still more pods than replicas. It stops where the
-    /// controller's integers probably overflow.
+    /// Searches for a value above the tolerance at which the metric proposes more than this many replicas, if there is
+    /// one. A value on target may do so as well, if there are more pods than replicas. It stops where the controller's
+    /// integers probably overflow.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         // The metric proposes no change up to the end of its tolerance.
         let tolerated = self.tolerances().up.min(f64::from(i32::MAX)) as i64;
@@ -606,7 +605,7 @@ mod tests {
         saved::read(text, &options, Timestamp::UNIX_EPOCH).unwrap()
     }
 
-    /// Checks that each pass of a search is one that computes all metrics, and returns how many were compared.
+    /// Checks that each pass of a search equals a pass that computes all metrics, and returns how many were compared.
     fn decides_as_a_whole_pass(mut search: ValueSearch<'_>) -> usize {
         let target = search.target();
         let values = [target, 0, 1, target.saturating_mul(2), search.dial.end(), 7];
@@ -628,7 +627,7 @@ mod tests {
         compared
     }
 
-    /// The containers that are a part of what a metric measures and have no metric of their own.
+    /// The containers that a metric includes and that have no ContainerResource metric.
     fn parts(metrics: &[MetricSpec], index: usize) -> Vec<&'static str> {
         let whole = &metrics[index];
         let has_own = |container| {
@@ -662,7 +661,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Some pods have no usage, or none has; some answers are missing.
+        /// Some pods have no usage, or no pod has any; some answers are missing.
         #[test]
         fn random_situations_are_decided_as_by_whole_passes(
             scenario in scenario(), measured in 0..4usize, unread in any::<u8>(),

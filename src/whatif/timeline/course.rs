@@ -1,5 +1,4 @@
-//! A run, pass by pass: the controller's decision goes into the cluster of the next pass, and so do its
-//! history and its writes.
+//! A run, pass by pass: the controller's decision, history and writes go into the cluster of the next pass.
 
 use jiff::SignedDuration;
 
@@ -33,7 +32,7 @@ pub struct Course<'p> {
 }
 
 impl Player {
-    /// Starts the passes on a snapshot, at the first of them. `None` if the scale cannot be read.
+    /// Starts a run at its first pass on a snapshot. `None` if the scale cannot be read.
     pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
         let before = snapshot.scale.as_ref().ok()?.spec_replicas;
         let next_sleep = self.sleeps.partition_point(|own| !own.0.is_positive());
@@ -106,7 +105,7 @@ impl Course<'_> {
         self.is_at_rest
     }
 
-    /// The counts between which it oscillates under the present load, if it does.
+    /// The counts between which the replicas oscillate under the current load, if they do.
     pub fn swing(&self) -> Option<(i32, i32)> {
         if self.is_at_rest {
             None
@@ -130,7 +129,7 @@ impl Course<'_> {
         }
     }
 
-    /// Returns the change of the replicas by the pass, with its reason; the pass may have kept them.
+    /// Returns the pass's change of the replicas, with its reason; the pass may have kept them.
     pub fn change(&self) -> PassChange {
         let Self {
             decision,
@@ -147,7 +146,7 @@ impl Course<'_> {
         self.decision.replicas_after().unwrap_or(self.before)
     }
 
-    /// Goes to the next pass. Returns false if the run is over: it stays at the last one.
+    /// Goes to the next pass. Returns false if the run is over; it then stays at the last pass.
     ///
     /// # Errors
     ///
@@ -221,8 +220,8 @@ impl Course<'_> {
         }
     }
 
-    /// Whether the next pass is not played. The end of a trace is followed by its consequences, such as the
-    /// scale-down once a window has passed: the run ends when nothing has changed for long enough that nothing is
+    /// Whether the next pass is not played. After the end of a trace, the run continues with its consequences, such as
+    /// the scale-down once a window has passed: it ends when nothing has changed for so long that nothing can be
     /// pending.
     fn is_over(&self, next: SignedDuration) -> bool {
         let Player {

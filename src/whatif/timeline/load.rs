@@ -1,5 +1,5 @@
-//! The load that the pods share: their total usage, resource by resource and metric by metric. As pods join,
-//! each has less of it. Nothing upstream corresponds to it.
+//! The load that the pods share: their total usage, resource by resource and metric by metric. As pods join, each gets
+//! a smaller share. Nothing upstream corresponds to it.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(super) struct TotalUsage {
     usage: Vec<(Box<str>, ResourceName, Total)>,
     /// By place of the metric in the spec; `None` if it is not per pod, or not measured.
     values: Vec<Option<Total>>,
-    /// What a trace states of all pods or of one container, whichever pods have the containers later.
+    /// What a trace states about all pods or about one container, whichever pods have the containers later.
     stated: Vec<StatedUsage>,
 }
 
@@ -38,15 +38,15 @@ impl StatedUsage {
 /// A total over all pods, in milli-units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Total {
-    /// Only pods are measured that keep their usage.
+    /// Unknown: the only measured pods are those that keep their usage.
     Unknown,
     /// The sum of the values that the API reports for the pods, which are already rounded up.
     Observed(i128),
     /// An amount from a trace; each pod's share of it is rounded up as `MilliValue` rounds it.
     Stated(i128),
-    /// A percentage from a trace: the part of the pods that share the load, whatever the others use; rounded up.
+    /// A percentage from a trace: the usage of the pods that share the load, whatever the others use; rounded up.
     Percentage(i128),
-    /// A change in a trace: the same part of the observed values, which are already rounded up.
+    /// A change in a trace: as for a percentage, but of the observed values, which are already rounded up.
     Changed(i128),
 }
 
@@ -55,12 +55,12 @@ impl Total {
         self != Self::Unknown
     }
 
-    /// Whether the usage of the pods that keep theirs is no part of it.
+    /// Whether the total excludes the pods that keep their usage.
     fn is_apart(self) -> bool {
         matches!(self, Self::Percentage(_) | Self::Changed(_))
     }
 
-    /// The amount in milli-units; 0 if it is unknown.
+    /// The amount in milli-units; 0 if unknown.
     pub(super) fn milli(self) -> i128 {
         match self {
             Self::Unknown => 0,
@@ -81,7 +81,7 @@ impl Total {
         }
     }
 
-    /// Returns the part of the pods that share the load, if the others use this much.
+    /// Returns what the pods that share the load use, if the others use this much.
     fn shared(self, own: i128) -> i128 {
         if self.is_apart() {
             self.milli()
@@ -93,12 +93,12 @@ impl Total {
 
 /// The measurements of something in the pods.
 struct Measurements {
-    /// The sum over those pods that keep their usage.
+    /// The sum over the pods that keep their usage.
     own: i128,
-    /// The sum over those that share the load, and their number.
+    /// The sum over the pods that share the load, and their number.
     shared: i128,
     pods: i128,
-    /// Whether a pod that is there has it.
+    /// Whether an existing pod has a measurement.
     is_there: bool,
 }
 
@@ -125,8 +125,7 @@ impl Measurements {
         measured
     }
 
-    /// Returns the total over all pods: those that share the load and are not measured get the average of the
-    /// measured ones.
+    /// Returns the total over all pods: unmeasured pods that share the load get the average of the measured ones.
     fn total(&self, workload: &TargetPods) -> Option<Total> {
         if self.pods == 0 {
             return self.is_there.then_some(Total::Unknown);
@@ -140,18 +139,19 @@ impl Measurements {
 struct Having {
     /// The sum over the pods that keep their usage.
     own: i128,
-    /// The number of pods that share the load and have it, at least one, and of all that share the load.
+    /// The number of pods that share the load and have the container, at least one, and the number of all that share
+    /// the load.
     pods: i128,
     of: i128,
 }
 
 impl Having {
-    /// Returns what those that share the load use of a total that all of them would use if they had the container.
+    /// Returns the usage of the pods that share the load and have the container, given the total if all of them had it.
     fn shared(&self, total: Total) -> i128 {
         total.shared(self.own) * self.pods / self.of
     }
 
-    /// Returns the reverse, as a total of some kind.
+    /// Returns the total if all pods that share the load had the container, given the usage of those that have it.
     fn total(&self, kind: Total, shared: i128) -> Total {
         let all = -(-shared * self.of).div_euclid(self.pods);
         let own = if kind.is_apart() { 0 } else { self.own };
@@ -160,7 +160,7 @@ impl Having {
 }
 
 impl TotalUsage {
-    /// The load there is.
+    /// Returns the load in a snapshot.
     pub(super) fn of(snapshot: &Snapshot, workload: &TargetPods) -> Self {
         let metrics = snapshot.hpa.spec.metrics.iter();
         let resources = metrics.filter(|spec| spec.is_resource());
@@ -202,8 +202,8 @@ impl TotalUsage {
         }
     }
 
-    /// Returns what the pods that share the load use of a resource, or of it in one container: as stated, or if all
-    /// of them had the containers.
+    /// Returns the usage of a resource, in all containers or in one, by the pods that share the load: as stated, or as
+    /// if all of them had the containers.
     pub(super) fn shared_usage(
         &self,
         spec: &MetricSpec,
@@ -228,7 +228,7 @@ impl TotalUsage {
         shared.reduce(|sum, part| sum + part)
     }
 
-    /// Returns what the pods that share the load have of a metric.
+    /// Returns the part of a metric that belongs to the pods that share the load.
     pub(super) fn shared_value(
         &self,
         place: usize,
@@ -244,7 +244,7 @@ impl TotalUsage {
     }
 
     /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
-    /// proportions. Returns false if it is not measured.
+    /// proportions. Returns false if the usage is not measured.
     pub(super) fn set_usage(
         &mut self,
         spec: &MetricSpec,
@@ -287,7 +287,7 @@ impl TotalUsage {
         true
     }
 
-    /// Gives the containers that pods have now their parts of what is stated.
+    /// Divides the stated totals among the containers that pods have now.
     fn divide(&mut self, snapshot: &Snapshot, workload: &TargetPods) {
         for stated in &self.stated {
             let of_it = |(container, resource, _): &&mut (Box<str>, ResourceName, Total)| {
@@ -315,7 +315,7 @@ impl TotalUsage {
         }
     }
 
-    /// Adds the total usage of a container that is not known yet.
+    /// Adds the total usage of a container, if it is not known yet.
     pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Total) {
         let mut known = self.usage.iter();
         if !known.any(|(name, own, _)| **name == *container && own == resource) {
@@ -360,7 +360,7 @@ impl TotalUsage {
     }
 }
 
-/// Divides a total in the proportions of these parts. If they are all 0, the first represents all.
+/// Divides a total in the proportions of these parts. If they are all 0, the first part gets the total.
 fn parts_of(total: i128, parts: &[i128]) -> impl Iterator<Item = i128> {
     let whole: i128 = parts.iter().sum();
     let mut sum = 0;
@@ -395,7 +395,7 @@ pub(super) fn together<'v>(
     total.filter(|total| total.is_known())
 }
 
-/// Returns the pods that report the usage of a resource in a container, with it.
+/// Returns the pods that report the usage of a resource in a container, with the usage.
 fn used<'s>(
     snapshot: &'s Snapshot,
     container: &'s str,
@@ -407,7 +407,7 @@ fn used<'s>(
     })
 }
 
-/// Returns the pods that have a container; `None` if none does that shares the load.
+/// Returns the pods that have a container; `None` if no pod that shares the load has it.
 fn having(
     snapshot: &Snapshot,
     container: &str,
@@ -421,8 +421,8 @@ fn having(
     (pods > 0).then_some(Having { own, pods, of })
 }
 
-/// Spreads a total evenly over the pods that share it; those with their own usage keep it. Only shares of an
-/// observed total, whose values are whole already, add up to it.
+/// Spreads a total evenly over the pods that share it; pods with their own usage keep it. Only the shares of an
+/// observed total, whose values are already whole, add up to the total.
 fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
     if !total.is_known() {
         return;

@@ -1,6 +1,5 @@
-//! Pass after pass: the engine on a cluster that changes over time. The controller's decisions, history and
-//! writes are the engine's; here the clock moves, pods come and go, and the load is shared among those that
-//! are ready.
+//! Pass after pass: the engine on a cluster that changes over time. The controller's decisions, history and writes are
+//! the engine's; here the clock moves, pods come and go, and ready pods share the load.
 
 mod course;
 mod load;
@@ -36,7 +35,7 @@ pub use totals::{Extremum, Stretch, Tally, Totals};
 pub use trace::{LoadFacts, Trace};
 use world::World;
 
-/// As many passes as are played; with the usual sync period, twelve weeks.
+/// The maximum number of passes that are played; with the usual sync period, twelve weeks.
 pub const MAX_PASSES: i64 = 500_000;
 
 /// The times that a new pod takes to join.
@@ -55,8 +54,8 @@ pub struct TimelineOptions {
     pub span: Option<SignedDuration>,
     /// The load, which several runs share; `None` if it stays as it is.
     pub trace: Option<Arc<Trace>>,
-    /// All runs over the same load, which may have different metrics and containers; first the one of the HPA
-    /// as it is.
+    /// All runs over the same load, which may have different metrics and containers; the run of the unchanged HPA comes
+    /// first.
     pub others: Vec<OtherRun>,
     /// The times that new pods take to join.
     pub times: JoinTimes,
@@ -71,23 +70,23 @@ pub struct Timeline {
     pub period: SignedDuration,
     /// The time that was played.
     pub span: SignedDuration,
-    /// The end of the trace of the load, where there is one.
+    /// The end of the trace of the load, if there is one.
     pub trace: Option<TraceEnd>,
     /// The times that new pods take to join.
     pub times: JoinTimes,
     /// The number of pods that are about to become ready at the first pass.
     pub starting: usize,
-    /// Whether no pod is known, so that all replicas are taken for ready.
+    /// Whether no pod is known, so that all replicas are assumed to be ready.
     pub lacks_pods: bool,
     /// The pods that are assumed to stay as they are.
     pub stays: Vec<Stays>,
     /// The passes, a period apart.
     pub passes: Vec<Point>,
-    /// Those that changed the replicas.
+    /// The passes that changed the replicas.
     pub changes: Vec<PassChange>,
-    /// Their totals while the load lasts.
+    /// The totals of the passes while the load lasts.
     pub totals: Totals,
-    /// The counts between which it oscillates at the end, if it does.
+    /// The counts between which the replicas oscillate at the end, if they do.
     pub swing: Option<(i32, i32)>,
     /// The result of a rollout, if one began.
     pub rolled: Option<Rolled>,
@@ -116,7 +115,7 @@ pub struct TraceEnd {
 pub struct LastValue {
     /// The column.
     pub metric: String,
-    /// As it was typed.
+    /// The value as typed.
     pub value: String,
     /// Whether there is no value from then on.
     #[serde(skip)]
@@ -128,7 +127,7 @@ pub struct LastValue {
 pub struct Stays {
     /// Its name.
     pub pod: Box<str>,
-    /// The reason why it does not count as the others do.
+    /// The reason why the pod does not count like the others.
     pub lacks: PodLack,
 }
 
@@ -155,8 +154,8 @@ pub struct Point {
     pub proposal: Option<i32>,
     /// The pods that were ready before it.
     pub ready: usize,
-    /// Whether it decided by all metrics; otherwise it left the replicas alone because metrics were missing, or decided
-    /// without those that the load lacks.
+    /// Whether the pass used all metrics; otherwise it left the replicas alone because metrics were missing, or decided
+    /// without the metrics that the load lacks.
     pub is_answered: bool,
 }
 
@@ -175,19 +174,19 @@ pub struct PassChange {
     pub by: Option<usize>,
     /// The value of that metric, as the status reports it.
     pub value: Option<Reported>,
-    /// How that value was within the tolerance of its target, if it was.
+    /// The way in which that value was within the tolerance of its target, if it was.
     pub tolerated: Option<Tolerated>,
-    /// The steps that made something else of it, in order.
+    /// The steps that changed the proposal, in order.
     pub limits: Vec<Step>,
 }
 
-/// How a metric is within the tolerance of its target.
+/// The way in which a metric is within the tolerance of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tolerated {
     /// By its value alone.
     Measured,
-    /// With the values that are assumed for unready pods and for those without metrics; the value that
-    /// the status reports may be far from the target.
+    /// With the values that are assumed for unready pods and for pods without metrics; the value that the status
+    /// reports may be far from the target.
     Filled,
 }
 
@@ -260,7 +259,7 @@ impl Timeline {
         }
     }
 
-    /// Takes down a pass.
+    /// Records a pass.
     fn record(&mut self, course: &Course<'_>) {
         self.span = self.span.max(course.after_first());
         let change = course.change();
@@ -272,7 +271,7 @@ impl Timeline {
         }
     }
 
-    /// Takes down how it ends. At rest, all further passes are like the last one.
+    /// Records how the run ends. At rest, all further passes are like the last one.
     fn end(&mut self, course: &Course<'_>) {
         let is_at_rest = course.is_at_rest();
         self.swing = course.swing();
@@ -295,7 +294,7 @@ impl Timeline {
         (highest > self.totals.highest.replicas).then_some(highest)
     }
 
-    /// The time since which the replicas are as they are at the end.
+    /// The time at which the replicas reached their final number.
     pub fn steady_since(&self) -> Timestamp {
         self.changes.last().map_or(self.start, |change| change.time)
     }

@@ -1,5 +1,5 @@
-//! A load of another time, mostly of the past: the observed state is used as the state at its start. The
-//! state of the cluster at that time is known only from the trace.
+//! A load of another time, mostly of the past: the observed state serves as the state at its start. The cluster at that
+//! time is known only from the trace.
 
 use std::collections::HashSet;
 
@@ -45,15 +45,15 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     true
 }
 
-/// Makes those pods of an input ready that would not count in all of a load of another time, except as many as were
-/// not ready for most of that time.
+/// Makes pods of an input ready if they would never count during a load of another time, except as many as were not
+/// ready for most of that time.
 pub fn make_ready_then(input: &mut Input, record: &Record, times: JoinTimes) {
     let snapshot = &mut input.snapshot;
     let world = World::of(snapshot, &HashSet::new(), times);
     let mut unready = record.unready();
     let mut stays = world.workload.stays(&world.snapshot);
     stays.retain(|own| match own.lacks {
-        // It is none of the replicas.
+        // The pod does not count as a replica.
         PodLack::Failed => false,
         PodLack::Metrics => true,
         PodLack::Unschedulable | PodLack::Readiness => {
@@ -81,8 +81,8 @@ pub fn make_ready_then(input: &mut Input, record: &Record, times: JoinTimes) {
 /// The age of a sample at a pass: metrics-server reads every 15 s.
 const AGE: SignedDuration = SignedDuration::from_secs(7);
 
-/// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The
-/// age of the state at the time of use, and whether it states its time at all, belong to another time.
+/// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The age of the
+/// state when it is used, and whether it states its time at all, do not matter.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
     let read = newest_sample(snapshot).map_or(snapshot.now, |newest| newest.plus(AGE));
     let by = time.duration_since(read);

@@ -1,5 +1,4 @@
-//! Prepares a run: how long, with what load, and what the load means for this HPA. The passes themselves are
-//! those of a [`Course`].
+//! Prepares a run: its length, its load, and what the load means for this HPA. A [`Course`] runs the passes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,31 +21,31 @@ use crate::whatif::value::AssumedValue;
 #[derive(Debug)]
 pub struct Player {
     pub(super) plan: TimelineOptions,
-    /// The time from the snapshot until the first pass. The passes run as if that were none, and their times are later
-    /// by it.
+    /// The time from the snapshot until the first pass. The passes run as if it were zero; only their times are
+    /// shifted.
     pub(super) delay: SignedDuration,
     pub(super) trace: Option<TraceEnd>,
     /// The time to play; a minimum if the plan does not state it.
     pub(super) span: SignedDuration,
-    /// The longest time between a change and the next one that it leads to.
+    /// The longest time from a change to the next one that it causes.
     pub(super) wait: SignedDuration,
     pub(super) held: HashSet<Box<str>>,
     /// The places of the values of each metric of the trace.
     pub(super) places: Vec<Meant>,
     pub(super) settings: Vec<LoadSetting>,
-    /// The times when someone else scales to 0 and back, with the replicas from then on: the controller does
-    /// neither with a `minReplicas` above 0.
+    /// The times at which someone else scales to 0 and back, with the replicas from then on: with a `minReplicas` above
+    /// 0, the controller does neither.
     pub(super) sleeps: Vec<(SignedDuration, i32)>,
     pub(super) rollout: Option<Rollout>,
 }
 
 impl Player {
-    /// Prepares the passes that follow on a snapshot, which gets the load that the trace has at its time.
-    /// `overrides` are the assumptions about it; the pods that they name stay as they are.
+    /// Prepares the passes that start from a snapshot, which gets the load that the trace has at its time. `overrides`
+    /// are the assumptions about the snapshot; the pods that they name stay as they are.
     ///
     /// # Errors
     ///
-    /// There is nothing to play, or too much of it, or the trace is not about this HPA.
+    /// There is nothing to play, or too much, or the trace is not about this HPA.
     pub fn new(
         plan: TimelineOptions,
         snapshot: &mut Snapshot,
@@ -57,7 +56,7 @@ impl Player {
     }
 
     /// Like `new`, for a first pass after some time and a snapshot that differs from what was observed. The pods of the
-    /// run become those of `changed`, if any, which gets the load of containers that only these have.
+    /// run are later replaced by those of `changed`, if any, which gets the load of containers that only its pods have.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl Player {
         Ok(player)
     }
 
-    /// Whether the trace has a column for a container, or for everything that metrics use of it.
+    /// Whether the trace has a column for a container, or columns for all metrics that include it.
     pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
         let whole = self
             .places
@@ -154,7 +153,7 @@ impl Player {
             || !matters(metrics, container, is_stated)
     }
 
-    /// Resolves a trace for a snapshot, and applies the load that the trace has at its time, if it has one.
+    /// Resolves a trace for a snapshot, and applies the load that the trace has at its time, if any.
     fn load(
         &mut self,
         trace: &Arc<Trace>,
@@ -232,14 +231,14 @@ impl Player {
             .any(|own| *own == place)
     }
 
-    /// Returns how many passes the load covers: those before the end of the trace or of the time to play. Later
-    /// ones are played to see where the replicas settle.
+    /// Returns how many passes the load covers: up to the end of the trace or of the time to play. Later passes are
+    /// played to see where the replicas settle.
     pub fn passes_of_load(&self, period: SignedDuration) -> usize {
         let passes = -(-self.span.as_nanos()).div_euclid(period.as_nanos().max(1));
         usize::try_from(passes).unwrap_or(usize::MAX)
     }
 
-    /// Makes a rollout begin. Returns false if the run ends before.
+    /// Schedules a rollout. Returns false if the run ends before it begins.
     pub fn roll_out(&mut self, rollout: Rollout, period: SignedDuration) -> bool {
         let nanos = rollout.after.as_nanos();
         let is_played = match self.plan.span {
@@ -264,7 +263,7 @@ impl Player {
     }
 }
 
-/// Returns how long it may take until a change leads to another: a window or rate limit, or pods that join.
+/// Returns how long a change may take to cause another: a window or rate limit, or the time until pods join.
 pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
     let Snapshot {
         hpa, controller, ..
@@ -279,7 +278,7 @@ pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
         .saturating_add(controller.sync_period)
 }
 
-/// Returns the override by a value of a trace that a snapshot begins with.
+/// Returns the override for a value of a trace that a snapshot begins with.
 fn assumed(
     trace: &Trace,
     stated: &TraceValue<'_>,

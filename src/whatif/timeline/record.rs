@@ -1,5 +1,5 @@
-//! What a cluster did while a load was recorded: the replicas, the counted pods, and the changes other than
-//! the load. A run is checked against it; it decides nothing.
+//! What a cluster did while a load was recorded: the replicas, the counted pods, and the changes other than the load.
+//! Runs are checked against the record; it decides nothing.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -7,15 +7,15 @@ use serde::Serialize;
 use super::samples::Sample;
 use crate::apimachinery::json;
 
-/// The record of a cluster, by time: since the first pass once that is known.
+/// The record of a cluster, by time; the times are relative to the first pass once that is known.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     pub(super) replicas: Vec<Sample<i32>>,
     pub(super) ready: Vec<Sample<i32>>,
     pub(super) marks: Vec<(SignedDuration, String)>,
-    /// Its end.
+    /// The end of the record.
     pub(super) end: SignedDuration,
-    /// The time that a new pod took to become ready, if that was measured pod by pod.
+    /// The time that a new pod took to become ready, if measured pod by pod.
     pub(super) measured: Option<SignedDuration>,
     /// The usual interval between two samples of the replicas, if they are regular.
     pub(super) step: Option<SignedDuration>,
@@ -27,12 +27,12 @@ pub struct Mark {
     /// The time.
     #[serde(serialize_with = "json::time::serialize")]
     pub time: Timestamp,
-    /// The text of the trace.
+    /// The change, in the words of the trace.
     pub text: String,
 }
 
 impl Record {
-    /// Returns the record with its times converted.
+    /// Returns the record with converted times.
     pub(super) fn after(mut self, of: impl Fn(SignedDuration) -> SignedDuration) -> Self {
         for sample in self.replicas.iter_mut().chain(&mut self.ready) {
             sample.time = of(sample.time);
@@ -58,9 +58,9 @@ impl Record {
         }
     }
 
-    /// Returns the least and the most replicas that there may have been at a time after the first pass, if they
-    /// are known: those of the sample before, and of the next one if samples are regular, as the change between
-    /// two samples may have come at any time.
+    /// Returns the replicas before and after a possible change at a time after the first pass, if known: the values of
+    /// the previous sample and, if samples are regular, of the next one, because the replicas may have changed at any
+    /// time between the two.
     pub fn replicas_around(&self, after: SignedDuration) -> Option<[i32; 2]> {
         let before = self.replicas_at(after)?;
         let next = self.replicas.partition_point(|sample| sample.time <= after);
@@ -71,7 +71,7 @@ impl Record {
         ])
     }
 
-    /// Returns how many pods were not ready for most of the time; 0 if that was not recorded.
+    /// Returns how many pods were not ready for most of the time; 0 if not recorded.
     pub(super) fn unready(&self) -> usize {
         let steps = self
             .ready
@@ -115,9 +115,9 @@ impl Record {
         self.marks[..earlier].last().map(|(time, _)| *time)
     }
 
-    /// Returns how long a new pod took to become ready: as it was measured, or else the median over the times at
-    /// which the replicas rose and then stayed until as many were ready. `None` if that was never seen, or if
-    /// samples are too far apart to show it.
+    /// Returns how long a new pod took to become ready: as measured, or else the median over the times at which the
+    /// replicas rose and then stayed until that many were ready. `None` if this never happened, or if samples are too
+    /// far apart to show it.
     pub fn ready_after(&self) -> Option<SignedDuration> {
         if self.measured.is_some() {
             return self.measured;

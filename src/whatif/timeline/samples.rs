@@ -30,7 +30,7 @@ impl<T> Sample<T> {
 pub struct Gaps {
     /// The number of gaps.
     pub count: usize,
-    /// Their total length.
+    /// The total length of the gaps.
     #[serde(serialize_with = "json::seconds")]
     pub total: SignedDuration,
 }
@@ -65,13 +65,13 @@ impl Gaps {
     }
 }
 
-/// The number of samples needed to tell that they are regular.
+/// The number of samples that are needed to recognize regular ones.
 const ENOUGH: usize = 10;
 
 /// Returns the usual interval of samples, if they are regular: three quarters of the intervals are within
-/// half of the median. Then a value holds for one interval, and if the next sample is late, nothing is known
-/// until it comes; the same applies to the `start` and the `end` of the table. Other samples, such as those
-/// that someone typed, hold until the next one.
+/// half of the median. Then a value holds for one interval, and if the next sample is late, nothing is known until it
+/// comes; the same applies to the `start` and the `end` of the table. Irregular samples, such as typed ones, hold until
+/// the next one.
 pub(super) fn regular<T>(
     samples: &mut Vec<Sample<T>>,
     start: SignedDuration,

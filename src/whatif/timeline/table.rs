@@ -1,5 +1,5 @@
 //! The table of a load: its CSV, and the times and counts in its cells. Errors name the line and the column, and never
-//! quote the table: it may be another file.
+//! quote the table: it may be the wrong file.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,7 +16,7 @@ pub(super) const TIMES: &str = "a time is that since the first pass (30s, 1m30s,
 /// The source of a load. A saved load's own account of it is text from a file, which no error quotes.
 #[derive(Debug, Clone)]
 pub(super) enum TraceOrigin {
-    /// A table that was read from this file, or other source, in this run.
+    /// A table that was read in this run, from this file or other source.
     Table(String),
     /// A Prometheus, or a saved state.
     Load,
@@ -30,12 +30,12 @@ impl TraceOrigin {
         }
     }
 
-    /// Returns the error for something at a place in it.
+    /// Returns the error for something at a place in the table.
     pub(super) fn bad(&self, line: u64, why: impl std::fmt::Display) -> Error {
         Error::usage(format!("failed to read {}: {why}", self.at(line)))
     }
 
-    /// Returns the text for a place in it: a line of a table, whose first one has the headers.
+    /// Returns the text for a place in the table: its line, where the first line has the headers.
     pub(super) fn at(&self, line: u64) -> String {
         let name = self.name();
         match (self, line) {
@@ -69,7 +69,7 @@ impl TraceOrigin {
 ///
 /// # Errors
 ///
-/// It is no table; the error names the line.
+/// The text is not a table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     let table = TraceOrigin::Table(origin.to_owned());
     let mut reader = csv::ReaderBuilder::new()

@@ -947,7 +947,7 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
         (&still, "", in_order(2), "web-0 web-1", 1),
         (&still, "", in_order(9), "web-0 web-1 web-2", 0),
         (&still, "", Strategy::Created, "web-0 web-1 web-2", 0),
-        // A pod below the start is none of the first ones.
+        // A pod below the start is not one of the first ones.
         (
             &still,
             "",
@@ -1382,7 +1382,7 @@ fn a_stated_total_stays_as_pods_come() {
     assert_eq!(once, 9);
 }
 
-/// A change is one of the load at the start, which may be that of a row: 20 % of 200m, doubled.
+/// A change is relative to the load at the start, which may come from a row: 20 % of 200m, doubled.
 #[test]
 fn a_change_is_relative_to_the_load_at_the_start() {
     let world = World::new(json!({}), &[100, 100]);
@@ -1406,7 +1406,7 @@ fn a_run_does_not_settle_while_pods_are_missing() {
         replicas: 5,
         ..World::new(json!({}), &[50, 50, 50])
     };
-    let [alone, beside] = ["", "time,cpu\n4m,x1\n"].map(|trace| play(&world, "10m", trace));
-    assert_eq!(changes(&alone), changes(&beside));
+    let [alone, with_load] = ["", "time,cpu\n4m,x1\n"].map(|trace| play(&world, "10m", trace));
+    assert_eq!(changes(&alone), changes(&with_load));
     assert_eq!(alone.totals.last, 3);
 }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::past::Bounds;
 
-/// A rescale against the one before it counts as a reversal within this time.
+/// A rescale in the opposite direction counts as a reversal within this time of the previous one.
 const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// The totals of the passes of a run while the load lasts. Each pass counts for a sync period.
@@ -27,7 +27,7 @@ pub struct Totals {
     next: usize,
     /// The number of passes.
     pub passes: usize,
-    /// The replicas after each pass, together.
+    /// The sum of the replicas after each pass.
     pub(crate) replica_passes: i128,
     /// The number of passes that the metrics decided.
     pub(crate) decided_passes: usize,
@@ -35,21 +35,21 @@ pub struct Totals {
     pub lowest: Extremum,
     /// The highest number of replicas.
     pub highest: Extremum,
-    /// The bounds of what the metrics proposed, also after the load; `None` if they never did.
+    /// The bounds of what the metrics proposed, including after the load; `None` if they never proposed anything.
     pub(crate) asked: Option<Bounds>,
     /// The passes that ended with `maxReplicas` or more.
     pub(crate) passes_at_max: Tally,
     /// The number of passes that proposed more than `maxReplicas`.
     above_max: usize,
-    /// The passes that proposed more than there were ready pods.
+    /// The passes that proposed more replicas than there were ready pods.
     short: PassStretches,
     /// The total number of ready pods that were missing in those passes.
     pub(crate) short_passes: i128,
-    /// The same, including the passes without an answer, which may have been short of pods.
+    /// The passes of `short`, and passes without an answer, which may have been short of pods.
     possibly_short: PassStretches,
     /// The changes of the replicas.
     pub rescales: Tally,
-    /// The changes against the direction of the one before, within ten minutes.
+    /// The changes in the opposite direction of the previous one, within ten minutes.
     pub reversals: Tally,
     last_rescale: Option<(usize, bool)>,
     /// The passes without an answer by all metrics.
@@ -58,8 +58,8 @@ pub struct Totals {
     pub(crate) ends_answered: bool,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
-    /// Whether nothing is left that could change them while the load stays as it is at the end. Not if the last pass has
-    /// no answer, because what follows is not known then.
+    /// Whether nothing is left that could change the replicas while the load stays as it is at the end; false if the
+    /// last pass has no answer, because what follows is then unknown.
     pub is_settled: bool,
 }
 
@@ -68,17 +68,17 @@ pub struct Totals {
 pub struct Extremum {
     /// The number.
     pub replicas: i32,
-    /// When it was first reached.
+    /// The time when the number was first reached.
     #[serde(serialize_with = "json::time::serialize")]
     pub time: Timestamp,
 }
 
-/// How often something happened, and when first.
+/// The number of times that something happened, and the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How often.
+    /// The number of times.
     pub count: usize,
-    /// When first; `None` if it never happened.
+    /// The first time; `None` if it never happened.
     pub first: Option<Timestamp>,
 }
 
@@ -92,10 +92,10 @@ impl Tally {
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Stretch {
-    /// Its start.
+    /// The start of the stretch.
     #[serde(serialize_with = "json::time::serialize")]
     pub start: Timestamp,
-    /// Its length.
+    /// The length of the stretch.
     #[serde(serialize_with = "json::seconds")]
     pub length: SignedDuration,
 }
@@ -164,7 +164,7 @@ impl Totals {
         }
     }
 
-    /// The totals of a run that has not begun, and that begins on this snapshot.
+    /// Returns the totals of a run that has not begun yet and starts from this snapshot.
     pub(crate) fn new(player: &Player, snapshot: &Snapshot) -> Self {
         let period = snapshot.controller.sync_period;
         let start = snapshot.now.plus(player.delay);
@@ -267,7 +267,7 @@ impl Totals {
         self.replica_passes as f64 * self.period.as_secs_f64() / 3600.0
     }
 
-    /// The replicas on average over time.
+    /// The average replicas over time.
     pub fn mean(&self) -> f64 {
         if self.passes == 0 {
             0.0
@@ -296,18 +296,17 @@ impl Totals {
         self.short_passes as f64 * self.period.as_secs_f64() / 3600.0
     }
 
-    /// Returns the longest stretch in which more were proposed than ready; the first one if several are equally
-    /// long.
+    /// Returns the longest stretch in which more replicas were proposed than ready; of equally long ones, the first.
     pub fn longest_short(&self) -> Option<Stretch> {
         self.longest(&self.short)
     }
 
-    /// The longest possible [`Totals::short`], as a pass without an answer may have been short of pods.
+    /// The longest that [`Totals::short`] may be, because a pass without an answer may have been short of pods.
     pub(crate) fn short_at_most(&self) -> SignedDuration {
         self.length(self.possibly_short.count)
     }
 
-    /// Returns the longest possible such stretch.
+    /// Returns the longest possible stretch in which more replicas were proposed than ready.
     pub(crate) fn longest_short_at_most(&self) -> Option<Stretch> {
         self.longest(&self.possibly_short)
     }
@@ -320,7 +319,7 @@ impl Totals {
         })
     }
 
-    /// Whether metrics were missing in every pass, and decided none.
+    /// Whether metrics were missing in every pass, and no pass was decided by metrics.
     pub fn is_unanswered(&self) -> bool {
         self.unanswered_passes.count == self.passes && self.decided_passes == 0
     }

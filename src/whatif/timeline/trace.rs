@@ -1,5 +1,5 @@
-//! A load over time, from a table: a column of times, one for each metric that changes, and the record of the cluster
-//! if there is one. The meaning of a value for the pods is the subject of [`super::load`].
+//! A load over time, from a table: a column of times, a column for each metric that changes, and the record of the
+//! cluster, if any. [`super::load`] deals with the meaning of a value for the pods.
 
 use std::collections::HashSet;
 
@@ -36,11 +36,11 @@ pub struct Trace {
 #[derive(Debug, Clone)]
 struct MetricColumn {
     title: String,
-    /// Its name in errors.
+    /// The column's name in errors.
     name: String,
     wanted: NamedMetric,
     samples: Vec<Sample<Typed>>,
-    /// Whether its values are percentages, and the line of the first that shows it.
+    /// Whether the values are percentages, and the line of the first value that shows it.
     unit: Option<(bool, u64)>,
     step: Option<SignedDuration>,
 }
@@ -60,7 +60,7 @@ pub(super) struct TraceValue<'t> {
     /// The number of the trace's metric, counted from 0.
     pub(super) column: usize,
     pub(super) value: AssumedValue,
-    /// As it was typed.
+    /// The value as typed.
     pub(super) text: &'t str,
     line: u64,
 }
@@ -68,12 +68,12 @@ pub(super) struct TraceValue<'t> {
 /// The facts about a load as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadFacts {
-    /// Its metrics, as the trace heads them.
+    /// The metrics of the load, as the trace titles them.
     pub metrics: Vec<String>,
     /// The usual time between two samples, if they are regular.
     #[serde(serialize_with = "json::optional_seconds")]
     pub step: Option<SignedDuration>,
-    /// Whether its times are clock times.
+    /// Whether the times of the load are clock times.
     #[serde(skip)]
     pub is_absolute: bool,
     /// Its start.
@@ -103,7 +103,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// It is not such a table, or one of its times or values is invalid; the error names line and column.
+    /// The text is not such a table, or one of its times or values is invalid; the error names line and column.
     pub fn read(bytes: &[u8], origin: &str) -> Result<Self, Error> {
         Self::of(&read_csv(bytes, origin)?)
     }
@@ -208,16 +208,17 @@ impl Trace {
         Ok(())
     }
 
-    /// Returns its start, if a run has to begin then and not at `now`: it ends before, or its start is further
-    /// away than one pass can influence another. Nearer to `now`, the controller's history at that time counts.
+    /// Returns the start of the trace, if a run has to begin there and not at `now`: the trace ends before `now`, or
+    /// its start is further away than one pass can influence another. Nearer to `now`, the controller's history at that
+    /// time counts.
     pub fn begins_elsewhere(&self, now: Timestamp, reach: SignedDuration) -> Option<Timestamp> {
         let has_ended = !self.after(self.last, now).is_positive();
         let is_elsewhere = self.after(self.first, now).abs() > reach;
         (self.is_absolute && (has_ended || is_elsewhere)).then(|| self.moment(self.first, now))
     }
 
-    /// Whether it was recorded rather than made up, for a first pass at `start`: it contains the replicas, or has
-    /// begun by then.
+    /// Whether the trace was recorded rather than made up, for a first pass at `start`: it contains the replicas, or
+    /// has begun by then.
     pub fn is_recorded(&self, start: Timestamp) -> bool {
         let has_begun = self.is_absolute && !self.after(self.first, start).is_positive();
         has_begun || !self.record.replicas.is_empty()
@@ -228,7 +229,7 @@ impl Trace {
         self.record.clone().after(|time| self.after(time, start))
     }
 
-    /// Returns the facts about it as a whole, for a first pass at `start` and for the part that is played.
+    /// Returns the facts about the trace as a whole, for a first pass at `start` and for the part that is played.
     pub fn facts(&self, start: Timestamp, played: SignedDuration) -> LoadFacts {
         let marks = self.record.marks.iter().map(|(time, text)| Mark {
             time: self.moment(*time, start),
@@ -263,7 +264,7 @@ impl Trace {
         Some(format!("{} of {}", column.name, self.origin.name()))
     }
 
-    /// Returns its source and the time that it covers, for errors about its length.
+    /// Returns the source of the trace and the time that it covers, for errors about its length.
     pub(super) fn extent(&self, start: Timestamp) -> String {
         let [first, last] =
             [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
@@ -283,7 +284,7 @@ impl Trace {
         start.plus(self.after(time, start))
     }
 
-    /// Returns its end, for a first pass at `now`.
+    /// Returns the end of the trace, for a first pass at `now`.
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
         let last = self.metrics.iter().filter_map(|column| {
             let typed = column.samples.last()?.value.as_ref();
@@ -299,13 +300,13 @@ impl Trace {
         }
     }
 
-    /// Returns the places of the values of each of its metrics, also of those of containers that only the pods of
+    /// Returns the places of the values of each metric of the trace, including containers that only the pods of
     /// `changed` have. The metrics of the unchanged HPA are `unchanged`.
     ///
     /// # Errors
     ///
-    /// Two columns set the same metric, or neither the HPA nor one of `others`, which are played over the same
-    /// load, has it.
+    /// Two columns set the same metric, or neither the HPA nor any of `others`, which are played over the same load,
+    /// has the metric.
     pub(super) fn places(
         &self,
         snapshot: &Snapshot,
@@ -341,13 +342,12 @@ impl Trace {
         Ok(places)
     }
 
-    /// Checks that a recorded load has a column for each metric that `is_given` does not name: without one, the
-    /// replicas of that time follow from less than what the HPA saw. `as_it_is` is the spec of the unchanged HPA,
-    /// if others are played too.
+    /// Checks that a recorded load has a column for each metric that `is_given` does not name: without it, a run knows
+    /// less than the HPA saw. `as_it_is` is the spec of the unchanged HPA, if others are played too.
     ///
     /// # Errors
     ///
-    /// One of them has no column.
+    /// A metric has no column.
     pub(super) fn check_complete(
         &self,
         snapshot: &Snapshot,
@@ -390,7 +390,7 @@ impl Trace {
         .hint(hint))
     }
 
-    /// Returns its values, for a first pass at `start`, by time.
+    /// Returns the values of the trace by time, for a first pass at `start`.
     pub(super) fn stated(&self, start: Timestamp) -> Vec<TraceValue<'_>> {
         let columns = self.metrics.iter().enumerate();
         let mut stated: Vec<TraceValue<'_>> = columns
@@ -412,7 +412,7 @@ impl Trace {
         stated
     }
 
-    /// Returns the place of a value, for errors.
+    /// Returns the place of a value for errors.
     pub(super) fn place(&self, stated: &TraceValue<'_>) -> String {
         let TraceValue { column, line, .. } = stated;
         format!("{}: {}", self.origin.at(*line), self.metrics[*column].name)
@@ -480,7 +480,7 @@ impl MetricColumn {
     }
 }
 
-/// Whether it is a percentage rather than an amount; `None` for a value that fits both.
+/// Whether the value is a percentage rather than an amount; `None` if it fits both.
 fn is_share(value: &AssumedValue) -> Option<bool> {
     match value {
         AssumedValue::Share(_) => Some(true),
@@ -490,8 +490,8 @@ fn is_share(value: &AssumedValue) -> Option<bool> {
 }
 
 /// Returns the contents of the columns, and the columns of metrics. In a trace a title names a metric as a
-/// flag does, in a load from Prometheus as the HPA does. Errors name a column by its number: its title is
-/// text of a file that may be no table at all.
+/// flag does, in a load from Prometheus as the HPA does. Errors name a column by its number: its title is text from a
+/// file that may not be a table at all.
 fn titles(
     header: &[String],
     is_trace: bool,

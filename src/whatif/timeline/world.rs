@@ -60,9 +60,9 @@ pub(super) struct World {
     load: TotalUsage,
     /// The metrics that cannot be read, by place, with the container if only its usage is missing.
     missing: BTreeSet<(usize, Option<String>)>,
-    /// The answers that they would have.
+    /// The answers that the missing metrics would have.
     aside: Vec<(usize, MetricAnswer)>,
-    /// The usage of the pods if none of it were missing.
+    /// The usage of the pods, with what is missing.
     usage_aside: Option<Vec<Shared<PodMetrics>>>,
     /// Whether the pods or the load have changed since it was last shared.
     is_stale: bool,
@@ -179,8 +179,8 @@ impl World {
         Ok(whole.milli())
     }
 
-    /// Whether a pass lacked values that the load does not have at this time: a metric failed, so that others decided, or
-    /// pods have a container whose usage is missing.
+    /// Whether a pass lacked values because the load does not have them at this time: a metric failed, so that others
+    /// decided, or pods have a container whose usage is missing.
     pub(super) fn lacks_values(&self, decision: &Decision) -> bool {
         let mut missing = self.missing.iter();
         missing.any(|(place, container)| match decision.metric(*place) {
@@ -218,7 +218,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now, or that is missing.
+    /// Takes over a setting that is already in the snapshot: a missing value, or a total that is known only now that
+    /// pods share it.
     pub(super) fn take_over(&mut self, setting: &LoadSetting, meant: &Meant) {
         for &place in &meant.places {
             match setting.total {
@@ -271,7 +272,7 @@ impl World {
         known
     }
 
-    /// Returns how many pods are ready: all replicas if none is known.
+    /// Returns how many pods are ready: all replicas if no pod is known.
     pub(super) fn ready(&self) -> usize {
         if self.workload.has_no_model() {
             let scale = self.snapshot.scale.as_ref();
@@ -321,7 +322,7 @@ impl World {
         self.is_stale |= self.workload.roll(&mut self.snapshot);
     }
 
-    /// Shares the load, and makes the metrics fail that are missing.
+    /// Shares the load, and lets missing metrics fail.
     pub(super) fn settle(&mut self) {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
@@ -358,7 +359,7 @@ impl World {
         }
     }
 
-    /// Whether the next pass, and so every later one, is the same as this one, and nothing holds its proposal.
+    /// Whether the next pass, and therefore every later one, is the same as this one, and nothing holds its proposal.
     pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
         let spec = &self.snapshot.hpa.spec;
         let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min());

@@ -1,6 +1,6 @@
-//! The pods of a workload over time. New ones are pending, run, become ready and are measured. Scaling down
-//! deletes the pods that a ReplicaSet's controller would delete (`ActivePodsWithRanks`), or a StatefulSet's:
-//! those with the highest ordinals.
+//! The pods of a workload over time. New pods are pending, run, become ready and are measured. Scaling down deletes the
+//! pods that a ReplicaSet's controller would delete (`ActivePodsWithRanks`), or for a StatefulSet the pods with the
+//! highest ordinals.
 
 mod rollout;
 
@@ -32,20 +32,20 @@ pub(super) struct TargetPods {
     /// Parallel to the snapshot's pods.
     lives: Vec<Life>,
     by_name: HashMap<Box<str>, usize>,
-    /// The parts of the pods in the answer of the resource metrics API, in its order.
+    /// The pods' parts of the load, in the order of the answer of the resource metrics API.
     measured_roles: Vec<Role>,
     sharing: usize,
     /// The number of pods above the wanted replicas.
     surplus: usize,
     is_stateful: bool,
-    /// The model of new pods, and their measurements.
+    /// The model for new pods, and its measurements.
     model: Option<Shared<Pod>>,
     measured: MeasuredPod,
     made: u64,
     rolling: Option<Rolling>,
 }
 
-/// The measurements of a pod, and their age.
+/// The measurements of a pod, with their age.
 #[derive(Debug, Clone, Default)]
 struct MeasuredPod {
     usage: Option<Shared<PodMetrics>>,
@@ -56,10 +56,10 @@ struct MeasuredPod {
 
 #[derive(Debug, Clone, Copy)]
 struct Life {
-    /// Whether its usage was stated, and stays.
+    /// Whether the pod's usage was stated, and stays.
     keeps_usage: bool,
     joining: Option<Joining>,
-    /// Something that it lacks and is assumed never to get.
+    /// Something that the pod lacks and is assumed never to get.
     lacks: Option<PodLack>,
     role: Role,
     /// Whether a rollout will replace it.
@@ -70,20 +70,20 @@ struct Life {
 #[derive(Debug, Clone, Copy)]
 struct Joining {
     runs: Timestamp,
-    /// When it becomes ready; `None` if it is, or never will be.
+    /// The time when the pod becomes ready; `None` if it is ready, or never will be.
     ready: Option<Timestamp>,
-    /// When it is first measured; `None` if it is already.
+    /// The time when the pod is first measured; `None` if it already has been.
     measured: Option<Timestamp>,
 }
 
 /// A pod's part of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A share: it is ready. The number is its place among the pods that share.
+    /// A share: the pod is ready. The number is its place among the pods that share.
     Shares(usize),
-    /// Its usage is its own.
+    /// Its own usage, which stays.
     Own,
-    /// None: it is terminating, or not there.
+    /// None: the pod is terminating, or does not exist.
     None,
 }
 
@@ -180,13 +180,13 @@ impl TargetPods {
         self.sharing
     }
 
-    /// Returns how many pods that run, or are about to, become ready later.
+    /// Returns how many pods, running or about to run, become ready later.
     pub(super) fn starting(&self) -> usize {
         let joining = self.lives.iter().filter_map(|life| life.joining);
         joining.filter(|joining| joining.ready.is_some()).count()
     }
 
-    /// Returns the pods that stay as they are, as nothing indicates that they get what they lack.
+    /// Returns the pods that stay as they are, because nothing indicates that they get what they lack.
     pub(super) fn stays(&self, snapshot: &Snapshot) -> Vec<Stays> {
         let pods = snapshot.pods.iter().zip(&self.lives);
         pods.filter_map(|(pod, life)| {
@@ -203,7 +203,7 @@ impl TargetPods {
         self.lives.iter().any(|life| life.joining.is_some())
     }
 
-    /// Whether new pods cannot be created, because nothing is known of any.
+    /// Whether new pods cannot be created, because no pod is known to model them on.
     pub(super) fn has_no_model(&self) -> bool {
         self.model.is_none()
     }
@@ -267,7 +267,7 @@ impl TargetPods {
     ///
     /// # Errors
     ///
-    /// There are more of them than can be played.
+    /// There are more pods than can be played.
     pub(super) fn scale_to(&mut self, snapshot: &mut Snapshot, count: i32) -> Result<bool, Error> {
         if let Ok(scale) = &mut snapshot.scale {
             (scale.spec_replicas, scale.status_replicas) = (count, count);
@@ -402,9 +402,9 @@ impl Joining {
         }
     }
 
-    /// Returns when an existing pod joins, and what it lacks for good. A step that should have happened by now
-    /// but has not takes as long again while the pod is starting, that is, for as long as the controller allows
-    /// for its initialization; later it is assumed never to happen.
+    /// Returns when an existing pod joins, and what it lacks for good. A step that is overdue takes as long again while
+    /// the pod is starting, that is, for as long as the controller allows for its initialization; later, it is assumed
+    /// never to happen.
     fn of(
         pod: &Pod,
         is_seen: bool,
@@ -457,7 +457,7 @@ impl Joining {
 }
 
 impl MeasuredPod {
-    /// Adds measurements of those pods that have none yet.
+    /// Adds measurements of pods that have none yet.
     fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
         let Snapshot {
             now,

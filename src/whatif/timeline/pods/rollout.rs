@@ -1,6 +1,6 @@
-//! A rollout: pods are replaced by those of another template, as a Deployment's controller does it
-//! (`rolloutRolling`, `rolloutRecreate`) or a StatefulSet's. A deleted pod is gone at once, and a ready one
-//! is available at once: there is no grace period and no `minReadySeconds`.
+//! A rollout: pods are replaced by pods of another template, as a Deployment's controller does it (`rolloutRolling`,
+//! `rolloutRecreate`) or a StatefulSet's. A deleted pod is gone at once, and a ready one is available at once: there is
+//! no grace period and no `minReadySeconds`.
 
 use std::collections::HashSet;
 
@@ -44,9 +44,9 @@ pub struct Rollout {
 pub enum Strategy {
     /// Within limits: `RollingUpdate` of a Deployment.
     RollingUpdate {
-        /// How many pods there may be above the replicas.
+        /// The number of pods that may exist above the replicas.
         max_surge: Limit,
-        /// How many of the replicas may be unready.
+        /// The number of replicas that may be unready.
         max_unavailable: Limit,
     },
     /// All at once: `Recreate` of a Deployment.
@@ -56,11 +56,11 @@ pub enum Strategy {
     Ordinals {
         /// The number of first pods that keep the old template.
         partition: u32,
-        /// Their ordinals.
+        /// The ordinals of the pods.
         ordinals: Ordinals,
     },
-    /// None are replaced: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or
-    /// a ReplicaSet.
+    /// Not at all: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or a
+    /// ReplicaSet.
     Created,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Rolling {
     rollout: Rollout,
     /// The time of the first pass.
     start: Timestamp,
-    /// The pods to replace, once it has begun.
+    /// The pods to replace, once the rollout has begun.
     pods: Option<usize>,
     /// The model of pods with the old template.
     old: Option<Shared<Pod>>,
@@ -100,7 +100,7 @@ impl Limit {
         }
     }
 
-    /// Returns the stated limit, or the default; the error is the reason why it is no limit.
+    /// Returns the stated limit, or the default; the error is the reason why the stated limit is invalid.
     fn stated(stated: Option<IntOrString>) -> Result<Self, String> {
         let Some(stated) = stated else {
             return Ok(Self::DEFAULT);
@@ -153,14 +153,14 @@ impl Strategy {
         }
     }
 
-    /// Whether a target is a StatefulSet, or that of Kruise, which names and deletes its pods alike.
+    /// Whether a target is a StatefulSet, or Kruise's StatefulSet, which names and deletes its pods in the same way.
     pub fn is_stateful(target: &CrossVersionObjectReference) -> bool {
         ["apps", "apps.kruise.io"].contains(&target.group())
             && target.kind.eq_ignore_ascii_case("statefulset")
     }
 
-    /// Returns how the target's pods are replaced; `None` if that is not known. `stated` is the strategy in the
-    /// target's spec, and `how` what else is known about it; `None` if the target is not known.
+    /// Returns how the target's pods are replaced; `None` if unknown. `stated` is the strategy in the target's spec,
+    /// and `how` what else is known about it; `None` if the target is unknown.
     ///
     /// # Errors
     ///
@@ -222,9 +222,9 @@ impl Strategy {
         }))
     }
 
-    /// Returns the number of pods that a StatefulSet with up to this many replicas may replace at once, as it is
-    /// written, if that is more than one (`getStatefulSetMaxUnavailable`). It is not played, and only some
-    /// versions' controllers do it.
+    /// Returns the number of pods that a StatefulSet with up to this many replicas may replace at once, as written, if
+    /// that is more than one (`getStatefulSetMaxUnavailable`). This is not played, and only some versions' controllers
+    /// do it.
     pub fn at_once(self, stated: Option<&UpdateStrategy>, replicas: i32) -> Option<String> {
         let limit = stated?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
         let limit = Limit::read(limit).filter(|_| matches!(self, Self::Ordinals { .. }))?;
@@ -261,8 +261,8 @@ fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, 
 }
 
 impl Rollout {
-    /// Returns the rollout that turns the pods of one snapshot into those of another, which has the same pods in
-    /// their new form. `None` if they are the same, or the target has no pods.
+    /// Returns the rollout that turns the pods of one snapshot into those of another, which has the same pods in their
+    /// new form. `None` if nothing differs, or if the target has no pods.
     pub fn between(
         running: &Snapshot,
         changed: &Snapshot,
@@ -317,7 +317,7 @@ impl Rollout {
             || self.model.requests_like(pod) && self.model.labels == pod.labels
     }
 
-    /// Returns the override for it.
+    /// Returns the override for the rollout.
     pub fn own(&self) -> Override {
         let (at, how) = (numbers::duration(self.after), self.strategy.words());
         Override::event(ROLLOUT, format!("from {at} on, {how}"))
@@ -331,7 +331,7 @@ fn whole_seconds(time: SignedDuration) -> SignedDuration {
 }
 
 impl Rolled {
-    /// Adds its result to the overrides.
+    /// Adds the result of the rollout to the overrides.
     pub fn came_to(self, overrides: &mut [Override]) {
         let Self { pods, done } = self;
         let counted = numbers::count(pods, "pod");
@@ -376,7 +376,7 @@ impl TargetPods {
         })
     }
 
-    /// Returns the time of a rollout's next step, if that is no later than `until`.
+    /// Returns the time of a rollout's next step, if it is no later than `until`.
     pub(in super::super) fn next_step(
         &self,
         now: Timestamp,
@@ -412,14 +412,14 @@ impl TargetPods {
         Some(&rolling.rollout)
     }
 
-    /// Returns the places of the pods that count as replicas and are outdated, or are not.
+    /// Returns the places of the pods that count as replicas and are outdated, or are up to date.
     fn outdated(&self, snapshot: &Snapshot, is_outdated: bool) -> Vec<usize> {
         let mut places = active(snapshot);
         places.retain(|&place| self.lives[place].is_outdated == is_outdated);
         places
     }
 
-    /// The places of the pods that are yet to be replaced: not all outdated ones of a StatefulSet are.
+    /// The places of the pods that are yet to be replaced: a StatefulSet does not replace all outdated pods.
     fn to_replace(&self, snapshot: &Snapshot) -> Vec<usize> {
         let Some(Rolling { rollout, .. }) = &self.rolling else {
             return Vec::new();
@@ -513,8 +513,8 @@ impl TargetPods {
     /// A rolling update of a Deployment: new pods are created while there is room above the replicas, then old
     /// ones are deleted while enough are ready, unready ones first (`NewRSNewReplicas`,
     /// `cleanupUnhealthyReplicas`, `scaleDownOldReplicaSetsForRollingUpdate`). If the HPA scales meanwhile, the
-    /// controller keeps the proportions of the ReplicaSets (`scale`); here added pods are new, and of surplus
-    /// pods the unready go first, then the old.
+    /// controller keeps the proportions of the ReplicaSets (`scale`); here, added pods are new, and of surplus pods the
+    /// unready ones are deleted first, then the old ones.
     fn update(
         &mut self,
         snapshot: &mut Snapshot,
@@ -568,7 +568,7 @@ impl TargetPods {
         changed
     }
 
-    /// Returns the first of some pods to be deleted.
+    /// Returns which of some pods is deleted first.
     fn first_of(&self, snapshot: &Snapshot, mut of: Vec<usize>, count: usize) -> HashSet<usize> {
         let key = |&place: &usize| {
             let (life, pod) = (&self.lives[place], &snapshot.pods[place]);
@@ -614,7 +614,7 @@ impl TargetPods {
         true
     }
 
-    /// Makes a container measured in new pods that the old ones lack.
+    /// Measures, in new pods, a container that the old pods lack.
     pub(in super::super) fn expect_usage(&mut self, container: &str, resource: &ResourceName) {
         let Some(Rolling { rollout, .. }) = &mut self.rolling else {
             return;
@@ -626,8 +626,7 @@ impl TargetPods {
         }
     }
 
-    /// Removes the usage of new pods in containers that they do not have, and adds that of containers that only
-    /// they have.
+    /// Removes the usage of containers that new pods do not have, and adds the usage of containers that only they have.
     pub(super) fn measure_new(&self, snapshot: &mut Snapshot) {
         let Some(rollout) = self.begun() else {
             return;

@@ -13,9 +13,9 @@ pub(crate) struct Advice {
     pub(crate) remedy: Remedy,
     /// What to wait for, worded to follow `Wait`.
     wait: Option<String>,
-    /// The action: a sentence, or the end of one if waiting is the alternative.
+    /// The action: a sentence, or the end of a sentence if waiting is the alternative.
     act: String,
-    /// The first words on what has to follow until pods have a changed template, if it changes that.
+    /// The first words on what has to follow until pods have a changed template, if the advice changes the template.
     pub(crate) then: Option<&'static str>,
     /// Lines to paste.
     pub(crate) commands: Vec<Command>,
@@ -81,8 +81,8 @@ impl Advice {
         self
     }
 
-    /// Returns the part of it that applies to a past pass, which no one waits for and whose commands would act on
-    /// the current HPA.
+    /// Returns the part of the advice that applies to a past pass: there is nothing to wait for, and commands would act
+    /// on the current HPA.
     pub(crate) fn of_past(self) -> Self {
         match self.wait {
             Some(_) if self.act.is_empty() => Self::default(),
@@ -91,7 +91,7 @@ impl Advice {
         }
     }
 
-    /// Returns it as a sentence; empty if there is no advice.
+    /// Returns the advice as a sentence; empty if none is given.
     pub(crate) fn text(&self) -> String {
         match (&self.wait, &*self.act) {
             (None, act) => act.to_owned(),

@@ -35,18 +35,18 @@ pub(crate) struct Case<'p> {
     rules: Rules,
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
-    /// Whether some pods belong to the target by the names of their ReplicaSets.
+    /// Whether some pods belong to the target, judging by the names of their ReplicaSets.
     has_own_by_name: OnceCell<bool>,
-    /// Whether some pods belong to the target by their owners.
+    /// Whether some pods belong to the target, judging by their owners.
     has_own: OnceCell<bool>,
-    /// The pod whose owner was last followed, and the top: pods of one ReplicaSet come one after the other.
+    /// The pod whose owners were last followed, and its topmost owner: pods of one ReplicaSet come one after the other.
     last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
     /// A pod as the API server makes it from the template of the target's pods.
     template: OnceCell<Option<Pod>>,
     measured: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
-    /// Their usage as it was read.
+    /// The usage of those pods as it was read.
     observed_usage: OnceCell<Measured<'p>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
@@ -54,16 +54,16 @@ pub(crate) struct Case<'p> {
     direct_owner: Option<&'static str>,
 }
 
-/// The owner of a pod, with the owners followed to the top.
+/// The topmost owner of a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Top<'p> {
     /// The target of the HPA.
     Target,
-    /// Certainly another object.
+    /// Another object, for certain.
     Other { kind: &'p str, name: &'p str },
     /// No object, while other pods state that they belong to the target.
     NoOne,
-    /// An owner was not read or not stated, so the top is unknown.
+    /// Unknown, because an owner was not read or not stated.
     Unknown,
 }
 
@@ -120,7 +120,7 @@ impl<'p> Case<'p> {
         self.found.iter()
     }
 
-    /// Returns those that are shown.
+    /// Returns the findings that are shown.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Finding> {
         self.found().filter(|it| !self.ignored.contains(&it.code()))
     }
@@ -188,14 +188,14 @@ impl<'p> Case<'p> {
         self.pass.input.own_scaled_object()?.object
     }
 
-    /// Returns a pod as the API server makes it from the template of the target's pods, if that was read.
+    /// Returns a pod as the API server makes it from the template of the target's pods, if the template was read.
     pub(crate) fn template(&self) -> Option<&Pod> {
         let made = || self.workload()?.template.as_deref().map(as_pod);
         self.template.get_or_init(made).as_ref()
     }
 
-    /// Gives pods the requests and limits of the target's template. What it leaves open is kept, unless the pod's own
-    /// template states it: an injector or the defaults of the namespace have set it.
+    /// Gives pods the requests and limits of the target's template. Amounts that it does not state are kept, unless the
+    /// template that the pod was made from states them: an injector or the defaults of the namespace have set them.
     pub(crate) fn renew(&self, snapshot: &mut Snapshot, is_meant: impl Fn(&Pod) -> bool) {
         let Some(template) = self.template() else {
             return;
@@ -227,8 +227,8 @@ impl<'p> Case<'p> {
         pass
     }
 
-    /// Returns the template that a pod was made from: that of its ReplicaSet, or that of the target itself, as it is assumed
-    /// or as it was read, if the pod has its revision; `None` if it was not read.
+    /// Returns the template that a pod was made from: its ReplicaSet's, or the target's own, as assumed or as read, if
+    /// the pod has its revision; `None` if the template was not read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
         let surroundings = self.surroundings();
         let owner = surroundings.owner(pod.owner.as_deref()?)?;
@@ -256,7 +256,7 @@ impl<'p> Case<'p> {
         self.pods.iter().copied()
     }
 
-    /// Returns those of them that may belong to the target.
+    /// Returns the matched pods that may belong to the target.
     pub(crate) fn own_pods(&self) -> impl Iterator<Item = &'p Pod> {
         self.pods().filter(|pod| !self.is_foreign(pod))
     }
@@ -266,7 +266,7 @@ impl<'p> Case<'p> {
         &self.snapshot().pods[row.pod as usize]
     }
 
-    /// Returns the pods that count with their usage in a metric.
+    /// Returns the pods whose usage counts in a metric.
     pub(super) fn counted<'a>(
         &'a self,
         step: &'a MetricStep,
@@ -326,7 +326,7 @@ impl<'p> Case<'p> {
             .copied()
     }
 
-    /// Returns the pod of a row as it was read; `None` if the pod or its value is only assumed, which is no evidence.
+    /// Returns the pod of a row as it was read; `None` if the pod or its value is only assumed and so proves nothing.
     pub(crate) fn observed_pod_of(&self, step: &MetricStep, row: &PodRow) -> Option<&'p Pod> {
         let pod = self.pod_of(row);
         let Some(observed) = &self.pass.input.observed else {
@@ -368,7 +368,7 @@ impl<'p> Case<'p> {
     /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with their cpu usage as a
     /// share of their requests: some adapters count a query without a result as 0.
     pub(crate) fn zero_while_busy(&self) -> Option<(usize, f64)> {
-        /// Idle pods seldom use everything that they request.
+        /// Idle pods rarely use everything that they request.
         const BUSY: f64 = 1.0;
         let step = self.decision().winner().filter(|it| !it.is_resource())?;
         let proposal = step.proposal()?;
@@ -403,7 +403,7 @@ impl<'p> Case<'p> {
         top
     }
 
-    /// Returns the top of a pod's owners.
+    /// Returns the topmost owner of a pod.
     fn follow(&self, first: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
         let mut owner = first;
         // Owners that own each other would be followed forever.
@@ -431,7 +431,7 @@ impl<'p> Case<'p> {
         Top::Unknown
     }
 
-    /// Returns what an unread owner's name reveals. A ReplicaSet is named after its Deployment or Rollout and the
+    /// Returns what the name of an unread owner reveals. A ReplicaSet is named after its Deployment or Rollout and the
     /// hash of the template.
     fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
         let other = Top::Other {
@@ -547,7 +547,7 @@ impl<'p> Case<'p> {
         Alternative::of(&self.decide(change))
     }
 
-    /// Returns the result of the pass on a changed snapshot if that is another one.
+    /// Returns the result of the pass on a changed snapshot if it is different.
     pub(crate) fn other_answer(&self, change: impl FnOnce(&mut Snapshot)) -> Option<Alternative> {
         Some(self.without(change)).filter(|other| *other != self.answer())
     }
@@ -557,7 +557,8 @@ impl<'p> Case<'p> {
         self.without(|snapshot| overrides::remove_pods(snapshot, goes))
     }
 
-    /// Returns those of some pods that are more than the replicas lack: once ready, they replace pods of a rollout.
+    /// Returns the pods, out of some, that exceed the number of missing replicas: once ready, they replace pods of a
+    /// rollout.
     pub(crate) fn replacing(&self, pods: impl Fn(&Pod) -> bool) -> Vec<&'p Pod> {
         let Some(scale) = self.scale() else {
             return Vec::new();
@@ -570,8 +571,8 @@ impl<'p> Case<'p> {
         these.split_off(lacking.min(these.len()))
     }
 
-    /// Returns the result if some pods had long been ready, using the average of the counted pods if they
-    /// have no value. Those that replace others add nothing.
+    /// Returns the result if some pods had long been ready, using the average of the counted pods if they have no
+    /// value. Pods that replace others add nothing.
     pub(crate) fn if_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
         let replacing = self.replacing(&pods).into_iter();
         let replacing: Names<&str> = replacing.map(|pod| &*pod.name).collect();
@@ -611,7 +612,7 @@ impl<'p> Case<'p> {
     }
 }
 
-/// Replaces the amounts of an old template by those of a new one, and keeps any that neither states.
+/// Replaces the amounts of an old template with those of a new one, and keeps amounts that neither states.
 fn overlay(amounts: &mut Requests, new: &Requests, old: Option<&Requests>) {
     let is_stated = |name: &str| {
         [Some(new), old]
@@ -624,8 +625,8 @@ fn overlay(amounts: &mut Requests, new: &Requests, old: Option<&Requests>) {
 }
 
 impl Decision {
-    /// Returns the side of a bound beyond which the pass found the replicas: it corrects them, and leaves the metrics to
-    /// the pass after it.
+    /// Returns the bound beyond which the pass found the replicas: it corrects them, and leaves the metrics to the next
+    /// pass.
     pub(super) fn corrects(&self) -> Option<Direction> {
         match self.path()? {
             Path::AboveMax => Some(Direction::Up),

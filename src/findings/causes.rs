@@ -19,7 +19,7 @@ pub(crate) struct Others<'o> {
 }
 
 impl Finding {
-    /// Returns its place in the order of causes.
+    /// Returns the finding's place in the order of causes.
     pub fn rank(&self) -> Rank {
         match self.severity {
             Severity::Info => Rank::Rule,
@@ -27,7 +27,7 @@ impl Finding {
         }
     }
 
-    /// Whether it is the reason why a pass ends without a decision.
+    /// Whether the finding is the reason why a pass ends without a decision.
     pub(crate) fn ends(&self, block: Option<Block>) -> bool {
         let lacks_values =
             || self.leaves_no_values() || !self.facts.kind().failed_metrics().is_empty();
@@ -37,9 +37,9 @@ impl Finding {
         is_reason && self.explains && self.severity < Severity::Info
     }
 
-    /// Whether the pass would propose something of this kind without the problem. Not for rules of the way from
-    /// the proposal to the replicas, which leave the proposal as it is. A finding that is only information is a
-    /// reason if it passes by itself, such as pods that start or are replaced.
+    /// Whether the pass would make such a proposal without the problem. Rules that apply between the proposal and the
+    /// replicas do not count, because they leave the proposal as it is. A finding of severity info counts if the
+    /// problem passes by itself, such as pods that start or are replaced.
     fn changes_proposal(&self, is: impl Fn(i32) -> bool) -> bool {
         let without = self
             .without
@@ -49,15 +49,15 @@ impl Finding {
         without.is_some_and(is) && counts && self.code().rank() < Rank::Rule
     }
 
-    /// Whether it casts doubt on the metrics' proposals: the metrics, or pods that they count, are not as they
+    /// Whether the finding casts doubt on the metrics' proposals: the metrics, or pods that they count, are not as they
     /// should be.
     fn is_doubt(&self) -> bool {
         let code = self.code();
         self.severity < Severity::Info && (code.is(Aspect::OfMetrics) || code.is(Aspect::Miscounts))
     }
 
-    /// Whether it takes precedence over raising `maxReplicas`: pods that would not run, or a target or a request
-    /// that lets the metric run away.
+    /// Whether the finding takes precedence over raising `maxReplicas`: pods would not run, or a target or a request
+    /// lets the metric run away.
     fn is_prior_to_more(&self, metric: Option<usize>) -> bool {
         let is_of = |own: usize| Some(own) == metric;
         if self.severity == Severity::Info {
@@ -77,20 +77,20 @@ impl Finding {
         }
     }
 
-    /// Whether its advice concerns a number that was not measured.
+    /// Whether the finding says that a number was not measured.
     fn is_unmeasured(&self) -> bool {
         matches!(&self.facts, Facts::MetricFailing(it) if it.is_fallback())
     }
 }
 
 impl Others<'_> {
-    /// Returns the code of the first that meets a condition.
+    /// Returns the code of the first finding that meets a condition.
     pub(crate) fn first(&self, is_cause: impl Fn(&Finding) -> bool) -> Option<Code> {
         let first = self.found.iter().find(|it| is_cause(it));
         first.map(Finding::code)
     }
 
-    /// Returns a code if there is a finding with it.
+    /// Returns the code if there is a finding with it.
     pub(crate) fn any(&self, code: Code) -> Option<Code> {
         self.first(|it| it.code() == code)
     }
@@ -105,7 +105,8 @@ impl Others<'_> {
         self.first(|it| matches!(it.facts, Facts::OtherWriter(_)) && it.explains)
     }
 
-    /// Returns the finding that all pods of this one belong to others, which are to remedy what is wrong with them.
+    /// Returns the finding that says that all pods of this one belong to other objects, where their problems have to be
+    /// fixed.
     fn foreign(&self) -> Option<Code> {
         let finding = self.finding;
         let is_of_pods = !finding.pods().is_empty() && finding.code() != Code::ForeignPods;
@@ -125,14 +126,14 @@ impl Others<'_> {
         own
     }
 
-    /// Returns a code if there is a finding with it about all pods of this one.
+    /// Returns the code if one finding with it covers all pods of this one.
     pub(crate) fn about_all(&self, code: Code) -> Option<Code> {
         let own = self.finding.pods();
         self.first(|it| it.code() == code && own.is_subset(&it.pods()))
     }
 
-    /// Returns the finding that keeps a rollout from its end, if the advice is to wait for that: its pods are never
-    /// ready.
+    /// Returns the finding that keeps a rollout from finishing, if the advice is to wait for the end: the new pods are
+    /// never ready.
     pub(crate) fn endless_rollout(&self) -> Option<Code> {
         let never = |it: &Finding| matches!(&it.facts, Facts::NeverReady(it) if it.is_current);
         let cause = self.first(never)?;
@@ -151,8 +152,8 @@ impl Others<'_> {
         self.first(|it| it.is_prior_to_more(metric))
     }
 
-    /// Returns the reason why a pass does not reach the replicas that it desires: a pause, or a problem without
-    /// which it would not desire anything beyond the result.
+    /// Returns the reason why a pass does not reach the replicas that it desires: a pause, or a problem without which
+    /// it would not desire more than the result allows.
     pub(crate) fn beyond(&self, desired: i32, result: i32) -> Option<Code> {
         self.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
@@ -171,7 +172,7 @@ impl Others<'_> {
         })
     }
 
-    /// Returns the finding that the one follows from.
+    /// Returns the finding that this one follows from.
     fn cause(&self) -> Option<Code> {
         let facts = &self.finding.facts;
         let is_told_apart = matches!(
@@ -188,8 +189,8 @@ impl Others<'_> {
     }
 }
 
-/// Links each finding that follows from another one to it, and moves it behind that one. What follows from a finding
-/// that follows itself is linked to the one that has the remedy. The findings are in the order of causes.
+/// Links each finding that follows from another to that one, and moves it behind that one. In a chain of findings, each
+/// is linked to the one that has the remedy. The findings are in the order of causes.
 pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
     let others = found.iter().map(|finding| Others {
         pass,

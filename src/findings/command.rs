@@ -21,13 +21,13 @@ pub(crate) enum Edited {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) line: String,
-    /// The object whose manifest it changes; `None` if it only shows something, or does something that is in no
-    /// manifest.
+    /// The object whose manifest the command changes; `None` if it only shows something, or if no manifest states what
+    /// it does.
     pub(crate) edits: Option<Edited>,
 }
 
 impl Command {
-    /// Returns the command with this object as the one that it edits.
+    /// Returns the command, marked as editing this object.
     pub(crate) fn editing(self, edited: Edited) -> Self {
         Self {
             edits: Some(edited),

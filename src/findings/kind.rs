@@ -11,27 +11,28 @@ use crate::engine::decision::Decision;
 /// A kind of finding. The type that implements it has the facts. `docs/findings.md` shows its documentation: one
 /// paragraph on when it appears, and one on the remedy in general.
 pub(crate) trait Kind {
-    /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
+    /// Looks for findings of this kind. An implementation returns an `Option` if a pass has at most one, or else a
+    /// `Vec`.
     fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>
     where
         Self: Sized;
 
-    /// Returns the finding that it follows from, if there is one.
+    /// Returns the finding that this one follows from, if any.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {
         None
     }
 
-    /// Returns the metrics whose failure it explains, by index in the spec.
+    /// Returns the metrics whose failure the finding explains, by index in the spec.
     fn failed_metrics(&self) -> Vec<usize> {
         Vec::new()
     }
 
-    /// Returns the metrics whose failure or samples it explains.
+    /// Returns the metrics whose failure or samples the finding explains.
     fn concerns(&self) -> Vec<usize> {
         self.failed_metrics()
     }
 
-    /// Whether the verdict on a decision names its rule.
+    /// Whether the verdict on a decision names the rule that the finding reports.
     fn is_in_verdict(&self, _: &Decision) -> bool {
         false
     }

@@ -22,8 +22,8 @@ pub(crate) struct LastPass {
 }
 
 impl LastPass {
-    /// Reads them from a status, given the current replicas; `None` if there was no pass, or if it
-    /// could not read the scale, which leaves the count unchanged.
+    /// Reads the replicas from a status, given the current count; `None` if there was no pass, or if the pass could not
+    /// read the scale, which leaves the count unchanged.
     pub(crate) fn of(status: &HpaStatus, now: i32) -> Option<Self> {
         let (from, to) = (status.current_replicas, status.desired_replicas);
         let able = status.condition("AbleToScale").map_or("", |it| &*it.reason);
@@ -46,17 +46,18 @@ pub(crate) struct ReportedRescale {
     pub(crate) time: Timestamp,
     /// The replicas since then.
     pub(crate) size: i32,
-    /// Whether it scaled up or down, if the reason states it.
+    /// The direction in which it scaled, if the reason states it.
     pub(crate) is_up: Option<bool>,
 }
 
 impl Event {
-    /// Whether it reports that the controller has scaled the target of an HPA.
+    /// Whether the event reports that the controller has scaled the target of an HPA.
     pub(crate) fn is_rescale_of(&self, hpa: &Hpa) -> bool {
         self.is_about(hpa) && self.reason == "SuccessfulRescale"
     }
 
-    /// Whether the controller has scaled up or down, according to the reason that it gives; `None` for another reason.
+    /// Returns the direction in which the controller has scaled, according to the event's reason; `None` for other
+    /// reasons.
     pub(crate) fn is_up(&self) -> Option<bool> {
         let (_, reason) = self.message.split_once("; reason: ")?;
         let is_below = || reason.ends_with(" below target").then_some(false);
@@ -66,7 +67,7 @@ impl Event {
             .or_else(is_below)
     }
 
-    /// Returns the side of a bound on which the controller found the replicas, if it has corrected them to the bound.
+    /// Returns the bound beyond which the controller found the replicas, if it has corrected them to that bound.
     pub(crate) fn corrects(&self) -> Option<Direction> {
         let (_, reason) = self.message.split_once("; reason: ")?;
         match reason {
@@ -88,8 +89,8 @@ impl Event {
 }
 
 impl Case<'_> {
-    /// Whether the status that was read is that of the last pass, as far as the input shows: the controller wrote it, and
-    /// has not scaled since.
+    /// Whether the status that was read is the last pass's, judging by the input: the controller wrote it, and has not
+    /// scaled since.
     pub(crate) fn has_last_status(&self) -> bool {
         let input = &self.pass.input;
         let hpa = &input.as_observed().hpa;
@@ -97,8 +98,8 @@ impl Case<'_> {
         !hpa.written.by_us && !input.evidence.events.iter().any(scaled)
     }
 
-    /// Returns a condition in which the last pass says that the controller lacks a right to read something, with that right.
-    /// What others may read says nothing about it.
+    /// Returns a condition in which the last pass says that the controller lacks a right to read something, with that
+    /// right. The rights of other readers prove nothing about the controller's.
     pub(crate) fn refused_in_last_pass(&self, type_: &str) -> Option<(&Condition, RefusedRight)> {
         let status = &self.pass.input.as_observed().hpa.status;
         let condition = status.condition(type_)?;
@@ -124,7 +125,7 @@ impl About<'_> {
 }
 
 impl Input {
-    /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a
+    /// Returns the rescales that the controller's events report, the oldest first, and whether the list is complete: a
     /// repeated event only has the times of its first and last occurrence.
     pub(crate) fn rescales(&self) -> (Vec<ReportedRescale>, bool) {
         let mut rescales: Vec<ReportedRescale> = Vec::new();

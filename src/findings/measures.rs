@@ -1,5 +1,4 @@
-//! The nature of what a metric measures, judging by its name, its query and its values: a counter, a time, a share, an
-//! average.
+//! What a metric measures, judging by its name, its query and its values: a counter, a time, a share, an average.
 
 use jiff::Timestamp;
 
@@ -52,8 +51,8 @@ pub(super) fn has_part(name: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| lowercase.contains(part))
 }
 
-/// Whether a metric measures time, judging by its name. A span over which something else is counted is none, such as that
-/// of `requests_last_60_seconds`.
+/// Whether a metric measures time, judging by its name. A span over which something else is counted does not make it a
+/// time, as in `requests_last_60_seconds`.
 pub(super) fn is_duration(name: &str) -> bool {
     const PARTS: [&str; 4] = ["latenc", "duration", "response_time", "responsetime"];
     let words = words_of(name);
@@ -63,8 +62,8 @@ pub(super) fn is_duration(name: &str) -> bool {
         || places.any(|place| is_unit(&words[place]) && !ends_before_span(&words[..place]))
 }
 
-/// Whether the words before a unit of time make it a span: `per`, or a number such as that of `last_60`. The number of
-/// a quantile makes none.
+/// Whether the words before a unit of time make it a span: `per`, or a number as in `last_60`. The number of a quantile
+/// does not.
 fn ends_before_span(words: &[String]) -> bool {
     const SPANS: [&str; 8] = [
         "every", "in", "last", "over", "past", "per", "than", "within",
@@ -79,11 +78,11 @@ fn ends_before_span(words: &[String]) -> bool {
 /// Why a metric may be a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
-    /// Its name ends as those of Prometheus's counters do.
+    /// The metric's name ends as the names of Prometheus's counters do.
     Name,
-    /// Such a name is in its query.
+    /// The metric's query has such a name.
     Query,
-    /// The older a pod is, the higher is its value.
+    /// The older a pod is, the higher its value is.
     Ages,
 }
 
@@ -128,7 +127,7 @@ impl Counter {
     }
 }
 
-/// Whether a metric is none that only rises, judging by its name. Hits of a cache, used tokens and processed items do.
+/// Whether a metric can fall, judging by its name. Hits of a cache, used tokens and processed items only rise.
 fn is_gauge(name: &str) -> bool {
     const WORDS: [&str; 18] = [
         "active",
@@ -150,7 +149,7 @@ fn is_gauge(name: &str) -> bool {
         "rps",
         "sessions",
     ];
-    /// Stores, and things that are counted as they are now.
+    /// Stores, and things whose current number is counted.
     const STORES: [&str; 10] = [
         "cache",
         "disk",
@@ -173,13 +172,13 @@ fn is_gauge(name: &str) -> bool {
     is_amount || has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_share(name)
 }
 
-/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but no total, and not
-/// the length of a queue.
+/// Whether a metric falls as replicas are added, judging by its name: a time, a share, or an average, but not a total
+/// or the length of a queue.
 pub(super) fn falls_with_replicas(name: &str) -> bool {
     const QUEUES: [&str; 7] = [
         "queue", "length", "depth", "size", "backlog", "messages", "lag",
     ];
-    /// Words after `per` for what grows with the pods.
+    /// Words after `per` for things that grow in number with the pods.
     const EACH: [&str; 13] = [
         "backend",
         "consumer",
@@ -213,13 +212,12 @@ fn ends_in(words: &[String], ends: &[&str]) -> bool {
     words.last().is_some_and(|last| ends.contains(&&**last))
 }
 
-/// Whether the words of a name are those of a sum over all time, such as `processing_seconds_total`.
+/// Whether the words of a name describe a sum over all time, such as `processing_seconds_total`.
 fn is_sum(words: &[String]) -> bool {
     ends_in(words, &["count", "sum", "total"])
 }
 
-/// Whether the words of a name are those of a time: `time_in_queue` and `processing_time_p95`, but not
-/// `real_time_users`.
+/// Whether the words of a name describe a time: `time_in_queue` and `processing_time_p95`, but not `real_time_users`.
 fn is_time(words: &[String]) -> bool {
     const AFTER: [&str; 5] = ["in", "per", "spent", "taken", "to"];
     let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
@@ -227,7 +225,7 @@ fn is_time(words: &[String]) -> bool {
     matches!(*noun, [.., "time" | "times"]) || words.windows(2).any(is_spent)
 }
 
-/// Whether the words of a name are those of a moment, or of a time since one, which no replica shortens: `start_time`,
+/// Whether the words of a name describe a moment, or the time since one, which no replica shortens: `start_time`,
 /// `last_sync_time` and `uptime_seconds`, but not `last_job_processing_time`.
 fn is_of_clock(words: &[String]) -> bool {
     matches!(
@@ -291,7 +289,7 @@ fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
         && values[0].1 / 2 >= values[values.len() - 1].1
 }
 
-/// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.
+/// Whether a metric is a share, judging by a word of its name; `operations` and `utility` are not such words.
 pub(super) fn is_share(name: &str) -> bool {
     const SHARES: [&str; 8] = [
         "util",

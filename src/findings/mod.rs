@@ -64,7 +64,7 @@ pub struct Finding {
     pub facts: Facts,
     /// Its severity.
     pub severity: Severity,
-    /// Whether it explains the result of the pass.
+    /// Whether the finding explains the result of the pass.
     pub explains: bool,
     /// The result of the pass without the problem, if that can be computed.
     pub without: Option<Alternative>,
@@ -94,7 +94,7 @@ pub struct Alternative {
 }
 
 impl Finding {
-    /// Returns a finding, and whether it explains the current decision.
+    /// Returns a finding; `explains` is whether it explains the current decision.
     fn new(severity: Severity, explains: bool, facts: impl Into<Facts>) -> Self {
         Self {
             facts: facts.into(),
@@ -110,7 +110,7 @@ impl Finding {
         Self::new(severity, true, facts)
     }
 
-    /// Returns a finding that does not.
+    /// Returns a finding that does not explain the current decision.
     fn aside(severity: Severity, facts: impl Into<Facts>) -> Self {
         Self::new(severity, false, facts)
     }
@@ -123,7 +123,7 @@ impl Finding {
         }
     }
 
-    /// Returns its code.
+    /// Returns the code of the finding.
     pub fn code(&self) -> Code {
         self.facts.code()
     }
@@ -139,8 +139,8 @@ impl Finding {
     }
 }
 
-/// Declares the kinds of findings, in the order in which they are searched and documented: each with its code, its rank
-/// if someone should act on it, and its aspects.
+/// Declares the kinds of findings, in the order in which they are searched for and documented: each with its code, its
+/// rank if someone should act on it, and its aspects.
 macro_rules! catalogue {
     ($($room:ident::$file:ident::$name:ident => $code:literal, $rank:ident, [$($aspect:expr),*];)*) => {
         /// The code of a finding. Codes are stable.
@@ -163,14 +163,14 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Returns its rank if someone should act on it.
+            /// Returns the rank of the finding if someone should act on it.
             fn rank(self) -> Rank {
                 match self {
                     $(Self::$name => Rank::$rank,)*
                 }
             }
 
-            /// Returns its aspects that matter to other findings and to reports.
+            /// Returns the aspects of the finding that matter to other findings and to reports.
             fn aspects(self) -> &'static [Aspect] {
                 use Aspect::{Ends, Lasts, Miscounts, NoValues, OfMetrics, OfTarget, Passes, Repeats};
                 match self {
@@ -178,7 +178,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Whether it has an aspect.
+            /// Whether the finding has an aspect.
             pub(crate) fn is(self, aspect: Aspect) -> bool {
                 self.aspects().contains(&aspect)
             }
@@ -201,7 +201,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Returns them as facts of a kind of finding.
+            /// Returns the facts as a kind of finding.
             pub(crate) fn kind(&self) -> &dyn Kind {
                 match self {
                     $(Self::$name(facts) => facts,)*
@@ -301,12 +301,12 @@ impl Severity {
 }
 
 /// Examines a pass. Findings that explain the decision come first, then by rank, by severity, and by how many
-/// replicas they cost. One that follows from another is behind that one.
+/// replicas they cost. A finding that follows from another comes after it.
 pub fn find(pass: &Pass) -> Vec<Finding> {
     find_except(pass, &[])
 }
 
-/// Returns the same without the findings of some codes, to which no other one refers either.
+/// Examines a pass, but leaves out the findings with some codes; no other finding refers to them either.
 pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let mut case = Case::new(pass, ignored);
     let mut found = search(&mut case);
@@ -333,8 +333,8 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     found
 }
 
-/// Returns the findings about metrics that a pass does not read because the replicas are beyond a bound. The
-/// pass after it reads them, and they are as they are either way.
+/// Returns the findings about metrics that a pass does not read because the replicas are beyond a bound. The next pass
+/// reads them, and what is wrong with them is wrong either way.
 fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let Some(beyond) = pass.decision.corrects() else {
         return Vec::new();

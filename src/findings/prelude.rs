@@ -1,4 +1,4 @@
-//! The names that most files of findings use.
+//! The imports that most files of findings share.
 
 pub(crate) use jiff::{SignedDuration, Timestamp};
 pub(crate) use serde_json::json;

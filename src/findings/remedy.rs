@@ -18,8 +18,8 @@ macro_rules! remedies {
             /// All kinds, as the documentation lists them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the object that it changes, if it is one with its own source: the HPA, or the object that
-            /// has the template of the pods.
+            /// Returns the object that the advice changes, if it has its own source: the HPA, or the object that has
+            /// the template of the pods.
             pub(super) fn changes(self) -> Option<Edited> {
                 match self {
                     $($(Self::$name => Some(Edited::$edited),)?)*
@@ -71,7 +71,7 @@ remedies! {
     SetRequest changes Template,
     /// An injected container has no request.
     Annotate changes Template,
-    /// A container hides another, lacks a request, or is named wrongly.
+    /// A container hides another, lacks a request, or is referenced by a wrong name.
     UseContainer changes Hpa,
     /// An injected container has no request, and no annotation is known.
     LetInjector,
@@ -149,7 +149,7 @@ remedies! {
     KeepOneHpa,
     /// Finished pods match the selector.
     DeleteFinished,
-    /// Pods are not ready for a reason of their own.
+    /// Pods are not ready, and the reason lies in the pods themselves.
     FindUnready,
     /// All pods of one revision fail to become ready.
     RollBack,

@@ -16,20 +16,20 @@ pub enum Rank {
 /// An aspect of a kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aspect {
-    /// It concerns a metric, or pods as the source of metrics, and not what a pass makes of the value.
+    /// The finding concerns a metric, or pods as the source of metrics, and not what a pass makes of the value.
     OfMetrics,
-    /// Its object is the target of the HPA.
+    /// The object of the finding is the target of the HPA.
     OfTarget,
-    /// It holds throughout a run, whatever the load does.
+    /// The finding holds throughout a run, whatever the load does.
     Lasts,
-    /// It concerns pods, and can be the reason why no metric has a value.
+    /// The finding concerns pods, and can be the reason why no metric has a value.
     NoValues,
     /// Pods that count are not as they should be, which casts doubt on the metrics' proposals.
     Miscounts,
-    /// It passes by itself, and changes the proposal even if it is only information.
+    /// The problem passes by itself, and counts as changing the proposal even at severity info.
     Passes,
-    /// If it follows from another finding, it only repeats that one.
+    /// The finding only repeats another one if it follows from that one.
     Repeats,
-    /// It is the reason why a pass ends without a decision in this way.
+    /// The finding is the reason why a pass ends without a decision in this way.
     Ends(Block),
 }

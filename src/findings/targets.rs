@@ -37,12 +37,12 @@ impl MetricTarget {
         }
     }
 
-    /// Returns its amount; `None` for a utilization.
+    /// Returns the amount of the target; `None` for a utilization.
     pub(super) fn amount(&self) -> Option<&Quantity> {
         self.average_value.as_ref().or(self.value.as_ref())
     }
 
-    /// Returns it as a percentage of the request, if it is one.
+    /// Returns the target as a percentage of the request, if it is a utilization.
     pub(super) fn utilization(&self) -> Option<i32> {
         self.average_utilization
             .filter(|_| self.average_value.is_none())
@@ -69,7 +69,7 @@ pub(super) fn retarget(metric: usize, target: MetricTarget) -> impl FnOnce(&mut 
 }
 
 impl MetricStep {
-    /// Whether it counts the usage of a container.
+    /// Whether the metric counts the usage of a container.
     pub(super) fn includes(&self, container: &str) -> bool {
         self.container.as_deref().is_none_or(|own| own == container)
     }
@@ -90,7 +90,7 @@ pub enum Adjustment {
 }
 
 impl Adjustment {
-    /// Makes it for a metric of the spec.
+    /// Makes the change for a metric of the spec.
     pub(super) fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
         match self {
             Self::Request { container, request } => {
@@ -111,7 +111,7 @@ impl Adjustment {
         }
     }
 
-    /// Plays it for a metric of the spec, and returns it with a proposal.
+    /// Plays the change for a metric of the spec, and returns it with the resulting proposal.
     fn played(self, case: &Case<'_>, metric: usize, whose: ProposalOf) -> Option<PlayedAdjustment> {
         let decision = case.decide(|snapshot| self.apply(snapshot, metric));
         let proposal = whose.of(&decision, metric)?;
@@ -121,7 +121,7 @@ impl Adjustment {
         })
     }
 
-    /// Returns the new request of memory, or target, with an article.
+    /// Returns the new memory request or target as a noun with its article.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Request { request, .. } => format!("a memory request of {request}"),
@@ -129,8 +129,8 @@ impl Adjustment {
         }
     }
 
-    /// Returns the flags that predict it for a metric; `None` if flags cannot distinguish the metric from others of
-    /// its name, or a partition leaves pods without another request.
+    /// Returns the flags that predict the change for a metric; `None` if flags cannot distinguish the metric from
+    /// others of its name, or if a partition leaves pods without the new request.
     pub(super) fn flags(&self, about: &About<'_>, metric: usize) -> Option<String> {
         match self {
             Self::Request { .. } if about.leaves_pods() => None,
@@ -175,7 +175,7 @@ pub struct PlayedAdjustment {
     pub proposal: i32,
 }
 
-/// The change that leaves pods more room before a metric proposes as many of them.
+/// The change that leaves pods more room before a metric proposes that many of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headroom {
     /// The change with which few enough replicas are proposed: the lowest request if the target is a utilization and
@@ -189,8 +189,8 @@ pub struct Headroom {
 /// Targets and requests are changed by at most about this factor.
 const FARTHEST: i64 = 20;
 
-/// Returns the distance between amounts of this size that people state: the second of their digits, of bytes in
-/// `Mi` or `Ki`.
+/// Returns the distance between the round amounts of this size that people state, with this many digits; bytes are
+/// counted in `Mi` or `Ki`.
 fn step_at(value: i64, format: Format, digits: u32) -> Option<i64> {
     const UNITS: [i64; 2] = [1024 * 1024 * 1000, 1024 * 1000];
     let unit = match format {
@@ -204,7 +204,7 @@ fn step_at(value: i64, format: Format, digits: u32) -> Option<i64> {
     10_i64.pow(length.saturating_sub(digits)).checked_mul(unit)
 }
 
-/// Returns the amounts above a value that people state, up to the farthest.
+/// Returns the round amounts above a value that people state, up to the farthest.
 fn higher(value: i64, format: Format, digits: u32) -> Vec<i64> {
     let most = value.saturating_mul(FARTHEST);
     std::iter::successors(Some(value), |value| {
@@ -216,7 +216,7 @@ fn higher(value: i64, format: Format, digits: u32) -> Vec<i64> {
     .collect()
 }
 
-/// Returns the amounts below a value that people state, down to the farthest.
+/// Returns the round amounts below a value that people state, down to the farthest.
 fn lower(value: i64, format: Format, digits: u32) -> Vec<i64> {
     let least = (value / FARTHEST).max(1);
     std::iter::successors(Some(value), |value| {
@@ -236,7 +236,7 @@ fn first<T>(values: &[i64], played: impl Fn(i64) -> Option<T>) -> Option<T> {
 
 /// Returns the nearest target of a metric with which the pass, or one metric of it, proposes more or fewer than the
 /// current replicas: an amount with two digits, or a whole percentage, with three digits if it is larger. A higher
-/// target is for fewer replicas, a lower one for more.
+/// target leads to fewer replicas, a lower one to more.
 pub(super) fn other_target(
     case: &Case<'_>,
     metric: &MetricStep,
@@ -299,19 +299,19 @@ pub(super) fn room(
     Some(Headroom { found, is_tight })
 }
 
-/// The changes with which metrics propose few enough replicas each.
+/// The changes that make each metric propose few enough replicas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adjusted {
     /// The changes, by index of the metric in the spec.
     pub changes: Vec<(usize, Adjustment)>,
     /// The proposal of the pass with all of them.
     pub proposal: i32,
-    /// Whether some metrics need none because of the requests in the target's template, which not all pods have.
+    /// Whether some metrics need no change because of the requests in the target's template, which not all pods have
+    /// yet.
     pub needs_template: bool,
 }
 
-/// Returns the changes with which metrics propose at most this many replicas each; `None` if one of the metrics has no
-/// such change.
+/// Returns the changes that make each metric propose at most this many replicas; `None` if a metric has no such change.
 pub(super) fn adjustments(case: &Case<'_>, metrics: &[&MetricStep], most: i32) -> Option<Adjusted> {
     if most < 1 {
         return None;
@@ -477,8 +477,7 @@ pub(super) fn at_limits(
     }))
 }
 
-/// Whether the limits of the counted pods keep a metric from exceeding its target after a change; `None` if that is
-/// not known.
+/// Whether the limits of the counted pods keep a metric from exceeding its target after a change; `None` if unknown.
 fn limits_keep_below(case: &Case<'_>, step: &MetricStep, adjustment: &Adjustment) -> Option<bool> {
     let decision = at_limits(case, step, 1.0, |snapshot| {
         adjustment.apply(snapshot, step.index);
@@ -487,9 +486,9 @@ fn limits_keep_below(case: &Case<'_>, step: &MetricStep, adjustment: &Adjustment
     Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
 }
 
-/// Returns the usage of the counted pods if each uses this share of its limits, by pod. Beside a container that its limit
-/// holds back, the others keep their usage: they would only have more to do if it could do more. `None` if a container
-/// whose usage counts has no limit, of its own or of its pod.
+/// Returns the usage of the counted pods if each uses this share of its limits, by pod. If its limit holds back one
+/// container, the others keep their usage: they would have more to do only if that container could do more. `None` if
+/// neither a container whose usage counts nor its pod has a limit.
 pub(super) fn full_usage<'p>(
     case: &Case<'p>,
     step: &MetricStep,
@@ -530,8 +529,8 @@ pub(super) fn full_usage<'p>(
 }
 
 impl Headroom {
-    /// Returns the advice to let pods use more before a metric proposes as many of them, or to do something `instead`; with
-    /// a sentence before it.
+    /// Returns the advice to let pods use more before a metric proposes that many of them, or to do something
+    /// `instead`; the sentence `before` comes first.
     pub(super) fn advice(
         &self,
         about: &About<'_>,

@@ -32,7 +32,7 @@ pub(super) fn found(items: &[Value]) -> Vec<Finding> {
     find(&pass(items))
 }
 
-/// Returns the only finding of a code, if there is one.
+/// Returns the only finding with a code, if there is one.
 pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     let mut all = found(items)
         .into_iter()
@@ -59,7 +59,7 @@ pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
     items
 }
 
-/// Returns the same with a patch of the objects of a kind.
+/// Returns the state with a patch of the objects of a kind.
 pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
     let changed = items.iter().map(|item| {
         if item["kind"] == kind {
@@ -111,7 +111,7 @@ pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
 /// Returns what is said about each state, for a snapshot. A finding of the code has a heading with its severity,
 /// whether it explains the pass, the finding that it follows from, and the proposal and the replicas without the
 /// problem. Below are its summary, evidence (`-`), advice (`>`), commands (`$`), and objects (`@`) unless there is
-/// only the HPA. A state of which the same is said as of an earlier one refers to that.
+/// only the HPA. A state whose text is the same as an earlier one's refers to that state.
 pub(crate) fn table<'t>(
     code: Code,
     states: impl IntoIterator<Item = (&'t str, Vec<Value>)>,

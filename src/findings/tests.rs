@@ -364,7 +364,7 @@ fn an_hpa_that_keda_makes() {
     };
     let failing =
         |name: &str, target: &Value| state(&[cpu(), build::external(name, target)], &["10m"; 3]);
-    let beside = |items: Vec<Value>, object: Value| [items, vec![object]].concat();
+    let along_with = |items: Vec<Value>, object: Value| [items, vec![object]].concat();
     let (busy, idle) = (state(&[cpu()], &["100m"; 3]), state(&[cpu()], &["10m"; 3]));
     let down = |rules: Value| json!({"behavior": {"scaleDown": rules}});
     let disabled = || down(json!({"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}));
@@ -425,22 +425,22 @@ fn an_hpa_that_keda_makes() {
         (Code::RateLimited, made(&busy, slow), rate, None),
         (
             Code::DirectionDisabled,
-            beside(made(&idle, disabled()), scaled_object(json!({}))),
+            along_with(made(&idle, disabled()), scaled_object(json!({}))),
             removal,
             Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
         ),
         // An annotation for the other direction does not disable this one.
         (
             Code::DirectionDisabled,
-            beside(made(&idle, disabled()), paused_out),
+            along_with(made(&idle, disabled()), paused_out),
             removal,
             Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
         ),
-        (Code::DirectionDisabled, beside(made(&idle, disabled()), paused.clone()), follow, None),
+        (Code::DirectionDisabled, along_with(made(&idle, disabled()), paused.clone()), follow, None),
         (Code::DirectionDisabled, made(&idle, disabled()), follow, None),
         (
             Code::PausedByKeda,
-            beside(made(&idle, disabled()), paused),
+            along_with(made(&idle, disabled()), paused),
             "Nothing to do if that is on purpose; if not, remove the annotation from ScaledObject/queue.",
             Some("kubectl annotate scaledobject queue -n default autoscaling.keda.sh/paused-scale-in-".to_owned()),
         ),
@@ -612,7 +612,7 @@ fn a_bound_that_keda_does_not_pass_on() {
     );
 }
 
-/// A metric of exactly 0 beside busy pods is looked at before fewer pods are made easier.
+/// A metric of exactly 0 while pods are busy is checked before any advice that leads to fewer pods.
 #[test]
 fn a_metric_of_exactly_zero_beside_busy_pods() {
     let items = |value: &str, cpu: &str, behavior: &Value| {

@@ -17,19 +17,19 @@ pub struct FindingView {
     pub code: Code,
     /// Its severity.
     pub severity: Severity,
-    /// The metrics whose failure or samples it explains, by index in the spec.
+    /// The metrics whose failure or samples the finding explains, by index in the spec.
     #[serde(skip)]
     pub(crate) metrics: Vec<usize>,
-    /// The finding that it follows from, which has the remedy.
+    /// The finding that this one follows from, which has the remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<Code>,
-    /// Whether it is the reason why the pass ends without a decision.
+    /// Whether the finding is the reason why the pass ends without a decision.
     #[serde(skip)]
     pub(crate) ends: bool,
-    /// Whether the verdict already contains it: an ordinary rule decides, and no one needs to act on it.
+    /// Whether the verdict already says so: an ordinary rule decides, and no one needs to act.
     #[serde(skip)]
     pub(crate) is_in_verdict: bool,
-    /// Whether it explains the result of the pass.
+    /// Whether the finding explains the result of the pass.
     #[serde(skip)]
     pub(crate) explains: bool,
     /// The problem and its effect on the answer, in one sentence.
@@ -60,8 +60,8 @@ impl FindingView {
         &self.commands
     }
 
-    /// Whether a report for people can leave it out if it shows the finding that it follows from: it repeats the
-    /// same pods, or a rule that applies only because of the other.
+    /// Whether a report for people can omit the finding if it shows the one that this follows from: it repeats the same
+    /// pods, or a rule that applies only because of the other finding.
     pub(crate) fn is_repeated(&self) -> bool {
         self.code.is(Aspect::Repeats) && self.follows.is_some()
     }
@@ -88,8 +88,8 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     views
 }
 
-/// Returns one of them. If a template is assumed, `of_running` are the findings about what runs: a command changes
-/// running objects only if those advise it, too.
+/// Returns one published finding. If a template is assumed, `of_running` are the findings about what runs: a command
+/// changes running objects only if those findings advise it, too.
 fn view(pass: &Pass, finding: &Finding, of_running: Option<&[FindingView]>) -> FindingView {
     let about = About { pass, finding };
     let facts = finding.facts.kind();

@@ -27,7 +27,7 @@ impl Watched {
     ///
     /// # Errors
     ///
-    /// It is neither a code nor a severity.
+    /// The text is neither a code nor a severity.
     pub fn read(text: &str, conditions: &[&str]) -> Result<Self, Error> {
         Self::all().find(|own| own.as_str() == text).ok_or_else(|| {
             let mut known = conditions.to_vec();
@@ -41,7 +41,7 @@ impl Watched {
         })
     }
 
-    /// Returns it as it was typed.
+    /// Returns the flag's value as typed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code(code) => code.as_str(),
@@ -49,7 +49,7 @@ impl Watched {
         }
     }
 
-    /// Describes that nothing of it is found.
+    /// Says that no watched finding was found.
     pub fn none(self) -> String {
         match self {
             Self::Severity(Severity::Error) => "no error".to_owned(),
@@ -59,7 +59,7 @@ impl Watched {
         }
     }
 
-    /// Whether it includes findings about metrics.
+    /// Whether findings about metrics are watched.
     pub(crate) fn is_of_metrics(self) -> bool {
         match self {
             Self::Code(code) => code.is(Aspect::OfMetrics),
@@ -67,7 +67,7 @@ impl Watched {
         }
     }
 
-    /// Whether it includes a finding.
+    /// Whether a finding is watched.
     pub fn is(self, code: Code, severity: Severity) -> bool {
         match self {
             Self::Code(own) => own == code,

@@ -4,11 +4,11 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Pod;
 use crate::words::{exact_quantity, first_few, one_or_many};
 
-/// The advice on pods of others that the selector matches.
+/// The advice on pods of other owners that the selector matches.
 pub(crate) const APART: &str =
     "Label the other pods apart, or recreate the target with another selector.";
 
-/// Returns a reason and a message as text to follow a sentence: `: Reason: message`; empty if both are.
+/// Returns a reason and a message as text to follow a sentence: `: Reason: message`; empty if both are empty.
 pub(crate) fn told(said: [&str; 2]) -> String {
     said.iter()
         .filter(|it| !it.is_empty())
@@ -16,7 +16,7 @@ pub(crate) fn told(said: [&str; 2]) -> String {
         .collect()
 }
 
-/// Returns a target as it is stated, without rounding.
+/// Returns a target as stated, without rounding.
 pub(crate) fn exact(target: &MetricTarget) -> String {
     match (target.average_utilization, target.amount()) {
         (Some(percent), _) => format!("{percent}%"),
@@ -44,8 +44,8 @@ pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
     first_few(names, 3)
 }
 
-/// Returns the items to show, and the rest: of those of which there may be a thousand, the first five are shown, or all
-/// if only one would be left.
+/// Returns the items to show, and the rest: of the items that may be many, the first five are shown, or all if only one
+/// would be left.
 pub(crate) fn few<T>(items: &[T], may_be_many: impl Fn(&T) -> bool) -> (Vec<&T>, Vec<&T>) {
     const SHOWN: usize = 5;
     let all = items.iter().filter(|it| may_be_many(it)).count();

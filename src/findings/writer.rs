@@ -10,7 +10,7 @@ pub enum By {
     Scale,
     /// The scale subresource, by another autoscaler.
     Autoscaler,
-    /// The object itself, with `kubectl edit`, `kubectl create` or the like.
+    /// The object itself, by a person, as with `kubectl edit` or `kubectl create`.
     Hand,
     /// A manifest applied by Argo CD.
     ArgoCd,
@@ -29,12 +29,12 @@ pub enum By {
 }
 
 impl By {
-    /// Whether it may well set the replicas again, unlike a person.
+    /// Whether the writer is likely to set the replicas again, unlike a person.
     pub(crate) fn repeats(self) -> bool {
         !matches!(self, Self::Scale | Self::Hand)
     }
 
-    /// Whether it applies a manifest.
+    /// Whether the writer applies a manifest.
     pub(super) fn is_of_manifest(self) -> bool {
         matches!(
             self,
@@ -43,7 +43,7 @@ impl By {
     }
 }
 
-/// Managers of the scale subresource, besides kubectl, that a person uses.
+/// Managers of the scale subresource, other than kubectl, that a person uses.
 const BY_HAND: [&str; 6] = [
     "oc",
     "k9s",

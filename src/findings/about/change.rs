@@ -1,5 +1,5 @@
-//! Where a change belongs: in the HPA, in the ScaledObject that KEDA creates it from, or in what an owner or a tool
-//! writes them from.
+//! The right place for a change: the HPA, the ScaledObject that KEDA creates it from, or the source from which an owner
+//! or a tool writes them.
 
 use serde_json::json;
 
@@ -20,8 +20,8 @@ use crate::snapshot::surroundings::ScaledObjectSpec;
 use crate::words::percent;
 
 impl About<'_> {
-    /// Makes advice change the right source: anything that KEDA does not pass on is fixed first, and anything
-    /// that a tool or an owner writes again is changed there.
+    /// Makes advice change the right source: anything that KEDA does not pass on is fixed first, and anything that a
+    /// tool or an owner would overwrite is changed there.
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let mut then = advice.then.and_then(|first| self.after_template(first));
@@ -56,8 +56,8 @@ impl About<'_> {
         advice
     }
 
-    /// Returns the advice if a ScaledObject states another bound than its HPA has, which comes before any change
-    /// of a bound.
+    /// Returns the advice if a ScaledObject and its HPA have different bounds, which comes before any change of a
+    /// bound.
     fn withheld(&self) -> Option<Advice> {
         let field = match self.finding.code() {
             Code::AtMax | Code::AboveMax => "maxReplicas",
@@ -75,8 +75,8 @@ impl About<'_> {
         Some(advice.with(self.describe_scaled_object(owner)))
     }
 
-    /// Returns the advice on a metric that is exactly 0 while the pods are busy, which comes before any advice
-    /// that makes fewer pods easier.
+    /// Returns the advice on a metric that is exactly 0 while the pods are busy, which comes before any advice that
+    /// makes fewer pods more likely.
     pub(crate) fn zero(&self) -> Option<Advice> {
         match self.finding.code() {
             Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
@@ -163,8 +163,7 @@ impl About<'_> {
         }
     }
 
-    /// Returns the name of a field where it must be changed, without the path to it: a ScaledObject has one
-    /// `behavior`.
+    /// Returns the name of a field where it must be changed, without its path: a ScaledObject has one `behavior`.
     pub(crate) fn field_name<'p>(&self, path: &'p str) -> &'p str {
         match self.owner() {
             Some(_) => keda::field_of(path),
@@ -172,8 +171,8 @@ impl About<'_> {
         }
     }
 
-    /// Returns the value of a target for its trigger, if it is stated there as a number: KEDA reads only those of cpu and
-    /// memory as quantities.
+    /// Returns the value of a target for its trigger, if the trigger states it as a number: KEDA reads only the targets
+    /// of cpu and memory as quantities.
     pub(crate) fn trigger_number(&self, metric: usize, amount: &Quantity) -> Option<String> {
         let is_number = self.owner().is_some() && !self.spec(metric).is_resource();
         is_number.then(|| bare_number(amount))
@@ -203,7 +202,7 @@ impl About<'_> {
         format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {owner}")
     }
 
-    /// Returns the text that makes a metric one of a container, to follow `Use`.
+    /// Returns the text that turns a metric into a ContainerResource metric, to follow `Use`.
     pub(crate) fn container_metric(&self, metric: usize, container: &str) -> String {
         match self.owner() {
             None => format!("a ContainerResource metric for {container}"),
@@ -227,8 +226,8 @@ impl About<'_> {
             .with_all(self.patch_spec(&json!({ "scaleTargetRef": target })))
     }
 
-    /// Returns the advice to state the value of a metric that only a candidate has, or of a container that only
-    /// its pods have: it cannot have been observed.
+    /// Returns the advice to state the value of a metric that only a candidate has, or of a container that only its
+    /// pods have: the value cannot have been observed.
     pub(crate) fn of_candidate(&self, metric: usize) -> Option<String> {
         let spec = self.spec(metric);
         if spec.is_resource() {

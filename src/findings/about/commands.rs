@@ -18,12 +18,12 @@ impl About<'_> {
         self.kubectl_for(verb, &self.hpa().name, rest)
     }
 
-    /// Returns the same command for an object of another name in the namespace.
+    /// Returns `kubectl VERB NAME -n NAMESPACE` for an object of another name in the namespace.
     pub(crate) fn kubectl_for(&self, verb: &str, name: &str, rest: &str) -> Command {
         self.kubectl_quoted(verb, &shell_word(name), rest)
     }
 
-    /// Returns the same command for an object that is quoted already, or for all of a kind.
+    /// Returns `kubectl VERB NAME -n NAMESPACE` for an object that is already quoted, or for all objects of a kind.
     pub(crate) fn kubectl_quoted(&self, verb: &str, object: &str, rest: &str) -> Command {
         let namespace = self.namespace();
         format!("kubectl {verb} {object} {namespace} {rest}")
@@ -41,7 +41,7 @@ impl About<'_> {
         typed(&self.hpa().spec.scale_target_ref)
     }
 
-    /// Returns it as `kubectl` accepts it.
+    /// Returns the object as `kubectl` accepts it.
     pub(crate) fn template_target(&self) -> String {
         typed(self.template_holder())
     }
@@ -57,7 +57,7 @@ impl About<'_> {
         Some(self.kubectl_quoted("get", "pods", &format!("-l {selector} {rest}")))
     }
 
-    /// Returns a command that sends a metrics API the controller's own request.
+    /// Returns a command that sends the controller's own request to a metrics API.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
         if spec.identifier().is_some() {
@@ -109,7 +109,7 @@ impl About<'_> {
         is_played.then(|| self.predict(format!("{flags} --for {time}").trim_start()))
     }
 
-    /// Returns a hint at a command that shows the effect of a change, to follow an advice: ` (predict --max 12)`.
+    /// Returns a hint at a command that shows the effect of a change, to follow advice: ` (predict --max 12)`.
     pub(crate) fn try_it(&self, flags: &str) -> String {
         if self.pass.input.evidence.past.is_some() {
             return String::new();
@@ -135,8 +135,9 @@ impl About<'_> {
         ))
     }
 
-    /// Returns a hint at the command that predicts another target of a metric, with the command; neither if flags cannot
-    /// distinguish the metric from others of its name. The name is in the command, and long ones are common.
+    /// Returns a hint at the command that predicts another target of a metric, with the command; neither if flags
+    /// cannot distinguish the metric from others of its name. The name is only in the command, because long names are
+    /// common.
     pub(crate) fn try_target(&self, metric: usize, target: &str) -> (String, Option<Command>) {
         match self.target_flags(metric, target) {
             Some(flags) => (self.try_it("--target"), Some(self.predict(&flags))),
@@ -144,9 +145,8 @@ impl About<'_> {
         }
     }
 
-    /// Returns a command that changes fields of the spec; `None` if the running HPA has others there, which the
-    /// command would be wrong for. KEDA reverts changes to its HPAs, so for those the command changes the
-    /// ScaledObject.
+    /// Returns a command that changes fields of the spec; `None` if the running HPA has other values there, for which
+    /// the command would be wrong. KEDA reverts changes to its HPAs, so their commands change the ScaledObject.
     pub(crate) fn patch_spec(&self, spec: &Value) -> Option<Command> {
         let fields = || spec.as_object().into_iter().flatten();
         if fields().any(|(field, _)| self.assumes(field)) {
@@ -170,8 +170,9 @@ impl About<'_> {
         Some(command.editing(Edited::ScaledObject))
     }
 
-    /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
-    /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
+    /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has other metrics
+    /// there. For an HPA of KEDA, the command edits the ScaledObject, whose triggers have nothing in common with
+    /// metrics.
     pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
         (!self.assumes("metrics")).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
@@ -189,7 +190,7 @@ impl About<'_> {
         self.patch_metric(metric, &spec)
     }
 
-    /// Returns a command that replaces a metric, and fails if another is in its place since.
+    /// Returns a command that replaces a metric, and fails if another metric has taken its place.
     pub(crate) fn patch_metric(&self, metric: usize, other: &MetricSpec) -> Option<Command> {
         self.patch_metrics(&json!([
             self.test_name(metric),
@@ -207,7 +208,7 @@ impl About<'_> {
         ]))
     }
 
-    /// Returns the operation of a JSON patch that fails it if a metric is no longer at its place.
+    /// Returns the operation of a JSON patch that makes the patch fail if a metric is no longer at its place.
     pub(crate) fn test_name(&self, metric: usize) -> Value {
         json!({"op": "test", "path": self.path_of_name(metric), "value": self.spec(metric).name()})
     }

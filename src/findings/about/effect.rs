@@ -11,11 +11,11 @@ use crate::words::{count, future};
 
 /// The change after a pass.
 pub(crate) struct NextChange {
-    /// The time of the first pass that may change something, unless this one may.
+    /// The time of the first pass that may change something, unless this pass may.
     earliest: Option<Timestamp>,
     /// The first change of the most likely course.
     pub(crate) likely: Option<Upcoming>,
-    /// The time of the first pass before which something has surely changed.
+    /// The time of the first pass before which something has certainly changed.
     pub(crate) latest: Option<Timestamp>,
 }
 
@@ -26,7 +26,7 @@ impl About<'_> {
         self.cost_if("")
     }
 
-    /// Describes the same if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
+    /// Describes the effect if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
     /// assumed about pods that have just started.
     pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
         if !self.assumes_usage(pods) {
@@ -40,7 +40,7 @@ impl About<'_> {
         }
     }
 
-    /// Describes the same, with a mark before the replicas if they are uncertain.
+    /// Describes the effect, with a mark before the replicas if they are uncertain.
     fn cost_if(&self, near: &str) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
@@ -63,7 +63,7 @@ impl About<'_> {
         }
     }
 
-    /// Whether some pods are so young that cpu of pods that are not ready is not counted.
+    /// Whether all of these pods are so young that their cpu does not count while they are not ready.
     fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let Snapshot {
             pods: all,
@@ -80,8 +80,8 @@ impl About<'_> {
         })
     }
 
-    /// Whether some pods have no value that decides, so that one would be assumed if they counted. The ratio of a
-    /// total does not depend on them.
+    /// Whether some of these pods lack a value that matters, so that one would be assumed if they counted. The ratio of
+    /// a total does not depend on pods' values.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let all = &self.snapshot().pods;
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
@@ -94,8 +94,8 @@ impl About<'_> {
         rows.any(|row| row.value.is_none() && names.contains(&all[row.pod as usize].name))
     }
 
-    /// Returns the result of the pass without the problem as text: `6 replicas`, or the proposal and the replicas
-    /// that are left of it.
+    /// Returns the result of the pass without the problem as text: `6 replicas`, or the proposal and the replicas that
+    /// remain after limits.
     pub(crate) fn without(&self) -> Option<String> {
         let Alternative { proposal, replicas } = self.finding.without?;
         Some(match (proposal, replicas) {
@@ -141,8 +141,8 @@ impl About<'_> {
         })
     }
 
-    /// Describes that change, if nothing else sets the replicas: `It goes to 6 replicas at 12:05:00Z (in 5m) if the
-    /// metrics keep proposing the same.`
+    /// Describes the change after the pass, if nothing else sets the replicas: `It goes to 6 replicas at 12:05:00Z (in
+    /// 5m) if the metrics keep proposing the same.`
     pub(crate) fn next_in_words(&self) -> Option<String> {
         if self.finding.follows == Some(Code::OtherWriter) {
             return None;

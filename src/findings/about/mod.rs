@@ -1,4 +1,4 @@
-//! The context of a text about a finding: the pass, as texts ask for it.
+//! The context of a text about a finding: the pass, and what texts need to know about it.
 
 mod change;
 mod commands;
@@ -107,7 +107,7 @@ impl<'a> About<'a> {
         Some(shell_word(scale.selector.as_str()))
     }
 
-    /// Whether a field of the spec is assumed, and the running HPA has another.
+    /// Whether a field of the spec is assumed, and the running HPA has another value.
     pub(crate) fn assumes(&self, field: &str) -> bool {
         let assumed = &self.hpa().spec;
         let running = &self.pass.input.as_observed().hpa.spec;
@@ -145,7 +145,7 @@ impl<'a> About<'a> {
         self.snapshot().now
     }
 
-    /// Describes since when a condition has its status, to follow it; empty if that is not stated.
+    /// Describes since when a condition has had its status, as text to follow the status; empty if not stated.
     pub(crate) fn since(&self, condition: &Condition) -> String {
         let since = condition.last_transition_time;
         since.map_or_else(String::new, |since| {
@@ -153,7 +153,7 @@ impl<'a> About<'a> {
         })
     }
 
-    /// Describes whether a trigger of a ScaledObject is active, or when one was last.
+    /// Describes whether a trigger of a ScaledObject is active, or when a trigger was last active.
     pub(crate) fn activity(&self, owner: OwnScaledObject<'_>) -> Option<String> {
         let object = owner.object?;
         match (object.condition("Active"), object.status.last_active_time) {

@@ -3,7 +3,7 @@
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
-/// A metric fails, and the others propose fewer replicas than there are. The controller removes no replicas while a
+/// A metric fails, and the others propose fewer replicas than there are now. The controller removes no replicas while a
 /// metric fails, because that metric might propose more.
 ///
 /// Fix the metric, or remove it from the HPA.

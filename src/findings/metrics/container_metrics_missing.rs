@@ -5,10 +5,10 @@ use crate::findings::prelude::*;
 use crate::findings::wording::{APART, pod_objects};
 use crate::snapshot::MetricAnswer;
 
-/// Pods, or the template of the target, have the container of a ContainerResource metric, and metrics of pods lack it.
-/// Before Kubernetes 1.33 one such pod fails the metric for all pods.
+/// Pods, or the template of the target, have the container of a ContainerResource metric, but the metrics of some pods
+/// lack it. Before Kubernetes 1.33, one such pod fails the metric for all pods.
 ///
-/// Find out why the container does not run, or let the rollout end that brings it.
+/// Find out why the container does not run, or let the rollout that adds it finish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
     /// The index of the metric in the spec, from 0.
@@ -21,8 +21,8 @@ pub struct ContainerMetricsMissing {
     pub all: usize,
     /// Whether one such pod fails the metric, by the rules of the version.
     pub fails: bool,
-    /// The containers of the target's template, if a pod that may be the target's lacks the container and
-    /// the template was read.
+    /// The containers of the target's template, if a pod that may belong to the target lacks the container and the
+    /// template was read.
     pub template: Option<Vec<Box<str>>>,
 }
 
@@ -196,7 +196,7 @@ impl ContainerMetricsMissing {
     }
 }
 
-/// A pod that lacks a container, or whose metrics do.
+/// A pod that lacks a container, or whose metrics lack it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmeasured {
     /// Its name.
@@ -205,7 +205,7 @@ pub struct Unmeasured {
     pub has_container: bool,
     /// Whether the pod certainly does not belong to the target.
     pub is_foreign: bool,
-    /// The reason why the container is waiting, if it is.
+    /// The reason why the container is waiting, if it waits.
     pub waiting: Option<Box<str>>,
     /// The number of restarts of the container.
     pub restarts: i32,
@@ -248,7 +248,7 @@ impl Unmeasured {
         }
     }
 
-    /// Returns a command that shows the container's logs, or those from before it was restarted.
+    /// Returns a command that shows the container's logs, or its logs from before the restart.
     fn logs(&self, about: &About<'_>, container: &str) -> Command {
         let container = format!("{} -c {}", shell_word(&self.pod), shell_word(container));
         let previous = if self.restarts > 0 { "--previous" } else { "" };

@@ -26,20 +26,20 @@ pub struct MetricEmpty {
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
-    /// The pods of which there are values, although the target has none of them.
+    /// Pods that have values but do not belong to the target.
     pub others: Vec<Box<str>>,
-    /// The reason that lies in the pods, if each of them would have a value.
+    /// The reason why the pods have no value, if each of them should have one.
     pub pods_lack: Option<PodsLack>,
 }
 
 /// The reason why no pod has a value of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodsLack {
-    /// An assumption takes their values.
+    /// An assumption removes their values.
     Assumed,
-    /// None of them can have a value yet.
+    /// No pod can have a value yet.
     NoneRuns,
-    /// None can be expected to have been measured yet: the oldest that could have a value has this age.
+    /// No pod can be expected to have been measured yet: the oldest that could have a value has this age.
     Young(SignedDuration),
 }
 
@@ -173,7 +173,7 @@ impl Kind for MetricEmpty {
     }
 }
 
-/// Returns the number of pods that a finding is about, without those that need no value.
+/// Returns the number of pods that a finding is about, except pods that need no value.
 fn living(pass: &Pass, finding: &Finding) -> usize {
     let names = finding.pods();
     let pods = pass.input.snapshot.pods.iter();
@@ -184,8 +184,8 @@ fn living(pass: &Pass, finding: &Finding) -> usize {
 /// Until this age, metrics-server may not have two samples of a pod.
 const MEASURED: SignedDuration = SignedDuration::from_mins(1);
 
-/// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
-/// measured. If none runs and one fails, they are not just young.
+/// Returns the age of the oldest running pod or, if none runs, of the oldest active pod, if even that pod may not have
+/// been measured. If none runs and one fails, youth is not the reason.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     let mut living: Vec<&Pod> = case.pods().filter(|pod| pod.is_active()).collect();
     if living.iter().any(|pod| may_have_value(pod)) {
@@ -197,7 +197,7 @@ fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     ages?.into_iter().max().filter(|age| *age < MEASURED)
 }
 
-/// Returns the pods of which the API has values, although the target has none of them.
+/// Returns the pods that the API has values of although they do not belong to the target.
 fn others(case: &Case<'_>, step: &MetricStep) -> Vec<Box<str>> {
     let spec = case.spec(step);
     let snapshot = case.snapshot();
@@ -238,7 +238,8 @@ impl PodsLack {
 }
 
 impl MetricEmpty {
-    /// Whether the pods give the reason, which another finding tells. That they are young is no other finding.
+    /// Whether the reason lies in the pods, and another finding reports it. No other finding reports that they are
+    /// young.
     pub(crate) fn is_because_of_pods(&self) -> bool {
         matches!(self.pods_lack, Some(PodsLack::Assumed | PodsLack::NoneRuns))
     }
@@ -270,7 +271,7 @@ impl MetricEmpty {
         advice.with(about.describe_scaled_object(owner))
     }
 
-    /// Returns a finding about it. While no pod can have been measured, nothing is wrong.
+    /// Returns a finding about a metric without a value. While no pod can have been measured, nothing is wrong.
     fn weighed(self, case: &Case<'_>) -> Finding {
         let is_young = matches!(self.pods_lack, Some(PodsLack::Young(_)));
         let mut finding = failed(case, self);
@@ -335,18 +336,18 @@ mod tests {
             "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
         let lately = with(creating, "Pod", &young);
         let rest = ["web-1", "web-2"];
-        let beside = [
+        let mixed = [
             (
-                "were never ready, beside finished ones",
+                "were never ready, next to finished ones",
                 with_pods(never, &rest, &finished),
             ),
             ("are all finished", with(never, "Pod", &finished)),
             (
-                "were never ready, beside a young one that runs",
+                "were never ready, next to a young one that runs",
                 but_one(never, &[&young, &runs]),
             ),
             (
-                "were never ready, beside one that is being created",
+                "were never ready, next to one that is being created",
                 but_one(never, &[&young, &pending, &waiting("ContainerCreating", 0)]),
             ),
             (
@@ -370,12 +371,12 @@ mod tests {
                 but_one(&lately, &[&unscheduled]),
             ),
             (
-                "were ready once, beside a young one that runs",
+                "were ready once, next to a young one that runs",
                 but_one(once, &[&young, &runs]),
             ),
             ("are young", lately),
         ];
-        let states = all.iter().cloned().chain(beside);
+        let states = all.iter().cloned().chain(mixed);
         insta::assert_snapshot!(table(Code::MetricEmpty, states), @r"
         run: error, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
@@ -398,26 +399,26 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Follow the advice of unschedulable-pods.
         are of both kinds: as are being created
-        were never ready, beside finished ones: as were never ready
+        were never ready, next to finished ones: as were never ready
         are all finished: error, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             > Wait until the target has pods that run.
             $ kubectl top pods -n default -l app=web
-        were never ready, beside a young one that runs: info, explains
+        were never ready, next to a young one that runs: info, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             - The oldest pod that could have a value started 10s ago.
             > Wait for the first sample of a pod, which takes up to a minute.
             $ kubectl top pods -n default -l app=web
-        were never ready, beside one that is being created: as are being created
-        have no node yet: as were never ready, beside a young one that runs
+        were never ready, next to one that is being created: as are being created
+        have no node yet: as were never ready, next to a young one that runs
         have no image yet: as are being created
         are young, but one of unknown age: as are being created
         are young, but an old one without a node: as are being created
-        are young, and one has no node yet: as were never ready, beside a young one that runs
-        were ready once, beside a young one that runs: as were never ready, beside a young one that runs
-        are young: as were never ready, beside a young one that runs
+        are young, and one has no node yet: as were never ready, next to a young one that runs
+        were ready once, next to a young one that runs: as were never ready, next to a young one that runs
+        are young: as were never ready, next to a young one that runs
         ");
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
         run: error, explains
@@ -473,7 +474,7 @@ mod tests {
             "Read the pods and the values at the same time, or make sure that metrics-server scrapes the nodes of \
              the target's pods."
         );
-        // Values of another resource are none.
+        // Values of another resource do not count.
         let usage = json!({"containers": [{"name": "app", "usage": {"memory": "1Mi"}}]});
         let summary = said(Code::MetricEmpty, &with(&items, "PodMetrics", &usage)).summary;
         assert!(
@@ -521,7 +522,7 @@ mod tests {
         assert_eq!(advice("nvidia.com/gpu", young).0, other);
     }
 
-    /// A fallback that is there already is not advised, nor one that KEDA does not use.
+    /// No advice suggests a fallback that exists already, or that KEDA does not use.
     #[test]
     fn a_fallback_that_would_help() {
         let empty = |target: &Value, object: &Value| {

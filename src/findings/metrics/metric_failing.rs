@@ -29,11 +29,11 @@ pub enum FailureCause {
     Refused(RefusedRight),
     /// The controller lacked a right in the last pass, and the metric was read with other rights.
     RefusedLast(RefusedRight),
-    /// No API has the kind of the described object.
+    /// No API serves the kind of the described object.
     Unmapped(Unmapped),
-    /// The controller does not ask for it.
+    /// The controller does not request the metric.
     Rejected(Rejection),
-    /// Something behind the API.
+    /// Something behind the API fails.
     Backend,
 }
 
@@ -176,7 +176,7 @@ impl MetricFailing {
         }
     }
 
-    /// Whether its value is a number of replicas that KEDA asks for, which was not measured.
+    /// Whether the metric's value is a number of replicas that KEDA asks for, which was not measured.
     pub(crate) fn is_fallback(&self) -> bool {
         matches!(self.cause, FailureCause::Fallback(_))
     }
@@ -225,7 +225,7 @@ fn look_at_backend(about: &About<'_>, metric: usize) -> Advice {
     ))
 }
 
-/// A kind that no API has.
+/// A kind that no API serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmapped {
     /// The object of that kind.
@@ -327,7 +327,7 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
 /// The condition that says whether the metrics could be read.
 const ACTIVE: &str = "ScalingActive";
 
-/// Returns a finding about a metric that has a value here, and that the controller could not read in the last pass.
+/// Returns a finding about a metric that has a value here but that the controller could not read in the last pass.
 fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     step.proposal()?;
     // A pass that does not come to the metrics leaves the condition as it was.
@@ -367,7 +367,7 @@ mod tests {
     };
     use crate::findings::{Code, find};
 
-    /// An object's kind is spelt as its API spells it, and is in one group.
+    /// A kind is spelled as its API spells it, and belongs to one group.
     #[test]
     fn a_kind_that_no_api_has() {
         let meant = |version: &str, kind: &str, error: &str| {
@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// Another server than KEDA's fails.
+    /// A server other than KEDA's fails.
     #[test]
     fn a_metric_of_keda_that_is_not_found() {
         let served_by = |namespace: &str, name: &str| {
@@ -468,7 +468,7 @@ mod tests {
         ");
     }
 
-    /// The metric keeps the pass after a correction from an answer.
+    /// The metric leaves the pass after a correction without an answer.
     #[test]
     fn a_metric_that_fails_while_the_pass_ignores_it() {
         let effect = |metrics: &[Value]| {
@@ -490,7 +490,7 @@ mod tests {
         );
     }
 
-    /// KEDA's fallback is no measurement: nothing else is advised on the number.
+    /// KEDA's fallback is not a measurement: no other advice is based on the number.
     #[test]
     fn a_value_that_keda_puts_in_place_of_one_that_fails() {
         let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});

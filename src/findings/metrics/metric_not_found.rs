@@ -10,8 +10,8 @@ use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::surroundings::{served_elsewhere, served_for};
 
-/// The custom or external metrics API does not know a metric by its name, or serves it for other kinds of objects only.
-/// It is asked for the namespace of the HPA.
+/// The custom or external metrics API does not know a metric by its name, or serves it only for other kinds of objects.
+/// It is asked about the namespace of the HPA.
 ///
 /// Correct the name or the object, or add a rule for it to the adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +150,7 @@ mod tests {
     use crate::findings::metrics::testing::{failing, pointing};
     use crate::findings::testing::{of_keda, owned_by_keda, state, table};
 
-    /// The metric exists for other objects only, or another server has it.
+    /// The metric exists only for other objects, or another server has it.
     #[test]
     fn a_metric_that_is_served_otherwise() {
         let unknown = "the server could not find the metric queue for x";

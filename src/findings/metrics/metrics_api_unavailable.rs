@@ -9,19 +9,19 @@ use crate::findings::wording::told;
 use crate::snapshot::hpa::{CUSTOM, EXTERNAL, RESOURCE};
 use crate::snapshot::surroundings::{ApiService, ServiceReference};
 
-/// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or
+/// The API server does not serve the metrics API that a metric comes from, the API's APIService is not available, or
 /// requests fail with a server error.
 ///
 /// Install what serves the API, or look at its APIService and at the pods behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricsApiUnavailable {
-    /// Its group.
+    /// The API's group.
     pub group: &'static str,
-    /// The metrics that it should serve and that failed or are not in the input, by index in the spec.
+    /// The metrics that the API should serve and that failed or are not in the input, by index in the spec.
     pub metrics: Vec<usize>,
-    /// The way in which it fails.
+    /// The way in which the API fails.
     pub why: Unavailable,
-    /// Its message about the first of the metrics; empty if the input has no answer.
+    /// The API's message about the first of the metrics; empty if the input has no answer.
     pub message: String,
 }
 
@@ -165,13 +165,13 @@ impl MetricsApiUnavailable {
         !steps.any(|step| step.is_failed() && self.metrics.contains(&step.index))
     }
 
-    /// Returns its APIService with the condition `Available`, if that is known not to be true.
+    /// Returns the APIService with its condition `Available`, if the condition is known not to be true.
     fn service<'a>(&self, about: &About<'a>) -> Option<(&'a ApiService, &'a Condition)> {
         let service = about.pass.input.surroundings.api_service(self.group)?;
         Some((service, unavailable(service)?))
     }
 
-    /// Returns the name of its APIService, if that is known or the usual one.
+    /// Returns the name of the APIService, if it is known or has the usual name.
     fn name(&self, about: &About<'_>) -> Option<String> {
         match self.service(about) {
             Some((service, _)) => Some(service.metadata.name.clone()),
@@ -180,12 +180,12 @@ impl MetricsApiUnavailable {
         }
     }
 
-    /// Whether KEDA should serve it.
+    /// Whether KEDA should serve the API.
     fn is_of_keda(&self, about: &About<'_>) -> bool {
         about.owner().is_some() && self.group != RESOURCE
     }
 
-    /// Returns the name of the component that should serve it.
+    /// Returns the name of the component that should serve the API.
     fn serves(&self, about: &About<'_>) -> &'static str {
         match self.group {
             RESOURCE => "metrics-server",
@@ -217,7 +217,7 @@ impl MetricsApiUnavailable {
             .find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
     }
 
-    /// Returns a pod that should serve it and does not run, if the input has it.
+    /// Returns a pod that should serve the API and does not run, if the input has that pod.
     fn server<'a>(&self, about: &About<'a>) -> Option<&'a Pod> {
         let surroundings = &about.pass.input.surroundings;
         let service = surroundings.api_service(self.group);
@@ -284,11 +284,11 @@ mod tests {
     const DOWN: &str =
         "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
 
-    /// The API server's proxy to what serves the API.
+    /// The API server's proxy to the server of the API.
     const UNREACHED: &str =
         "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
 
-    fn beside(items: &[Value], more: impl IntoIterator<Item = Value>) -> Vec<Value> {
+    fn along_with(items: &[Value], more: impl IntoIterator<Item = Value>) -> Vec<Value> {
         items.iter().cloned().chain(more).collect()
     }
 
@@ -315,23 +315,23 @@ mod tests {
         let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
         let served = |message: &str| {
             let items = failing(&external, "external", message);
-            beside(&items, [api_service("external.metrics.k8s.io", "True")])
+            along_with(&items, [api_service("external.metrics.k8s.io", "True")])
         };
         let unserved = failing(&external, "external", UNSERVED);
         let listing = |names: &[&str]| {
             let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
             let list = json!({"apiVersion": "v1", "kind": "APIResourceList",
                 "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names});
-            beside(&unserved, [list])
+            along_with(&unserved, [list])
         };
         // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
         let three = [cpu(), container("app"), queue(&build::average("1"))];
         let three = failing(&state(&three, &["50m"]), "resource", DOWN);
-        let broken = |service| beside(&failing(&plain, "resource", "proxy error"), [service]);
+        let broken = |service| along_with(&failing(&plain, "resource", "proxy error"), [service]);
         let unregistered = failing(&custom, "custom", not_served);
         // An adapter is there without an APIService for the group.
         let another = |group: &str, namespace: &str, name: &str| {
-            beside(&unregistered, [pointing(group, namespace, name, "True")])
+            along_with(&unregistered, [pointing(group, namespace, name, "True")])
         };
         let states = [
             ("answers", plain.clone()),
@@ -378,15 +378,15 @@ mod tests {
             ("lists what KEDA does", listing(&["externalmetrics"])),
             ("is not registered", unregistered.clone()),
             (
-                "is not registered, beside an adapter",
+                "is not registered, next to an adapter",
                 another("metrics.k8s.io", "monitoring", "prometheus-adapter"),
             ),
             (
-                "is not registered, beside no adapter",
+                "is not registered, and neither is an adapter",
                 another("metrics.k8s.io", "kube-system", "metrics-server"),
             ),
             (
-                "is not registered, beside KEDA",
+                "is not registered, next to KEDA",
                 another(
                     "external.metrics.k8s.io",
                     "keda",
@@ -400,7 +400,7 @@ mod tests {
             ),
             (
                 "of two metrics of three",
-                beside(&three, [build::queue(&["5"])]),
+                along_with(&three, [build::queue(&["5"])]),
             ),
         ];
         insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r#"
@@ -484,7 +484,7 @@ mod tests {
             > Install an adapter such as prometheus-adapter.
             $ kubectl get apiservices
             @ none
-        is not registered, beside an adapter: error, explains
+        is not registered, next to an adapter: error, explains
             the custom metrics API is not served: rps cannot be read, so nothing is scaled
             - The group of the API is custom.metrics.k8s.io.
             - The controller gets: no custom metrics API (custom.metrics.k8s.io) registered.
@@ -492,8 +492,8 @@ mod tests {
             > Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule for rps.
             $ kubectl get apiservices
             @ none
-        is not registered, beside no adapter: as is not registered
-        is not registered, beside KEDA: as is not registered
+        is not registered, and neither is an adapter: as is not registered
+        is not registered, next to KEDA: as is not registered
         is stale: error, explains
             the custom metrics API has only stale versions: rps cannot be read, so nothing is scaled
             - The group of the API is custom.metrics.k8s.io.
@@ -515,9 +515,9 @@ mod tests {
     #[test]
     fn an_api_that_is_down_while_the_input_has_no_metrics() {
         let mut items = state(&[cpu()], &["50m"]);
-        // Objects that nobody saved as a state are not all that there is.
+        // Objects that were not saved as a state may be incomplete.
         items.retain(|item| item["kind"] != "PodMetrics" && item["kind"] != "ControllerState");
-        let with = |status: &str| beside(&items, [api_service("metrics.k8s.io", status)]);
+        let with = |status: &str| along_with(&items, [api_service("metrics.k8s.io", status)]);
         let states = [("down", with("False")), ("up", with("True"))];
         insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r"
         down: warning, aside
@@ -536,7 +536,7 @@ mod tests {
     fn a_server_of_a_metrics_api_that_does_not_run() {
         let items = failing(&state(&[cpu()], &["50m"]), "resource", DOWN);
         let service = pointing("metrics.k8s.io", "kube-system", "metrics-server", "False");
-        let items = beside(&items, [service]);
+        let items = along_with(&items, [service]);
         let server = |name: &str, status: &Value| {
             build::with(
                 build::pod(name),
@@ -550,27 +550,30 @@ mod tests {
         let unready = json!({"conditions": [{"type": "Ready", "status": "False"}]});
         let unready = server("metrics-server-5f9-z1z", &unready);
         let states = [
-            ("does not run", beside(&items, [down.clone()])),
-            ("is not ready", beside(&items, [unready.clone()])),
+            ("does not run", along_with(&items, [down.clone()])),
+            ("is not ready", along_with(&items, [unready.clone()])),
             (
                 "neither runs nor is ready",
-                beside(&items, [unready, down.clone()]),
+                along_with(&items, [unready, down.clone()]),
             ),
-            ("runs in another pod", beside(&items, [down.clone(), up])),
+            (
+                "runs in another pod",
+                along_with(&items, [down.clone(), up]),
+            ),
             (
                 "is another",
-                beside(&items, [server("coredns-1", &crashing)]),
+                along_with(&items, [server("coredns-1", &crashing)]),
             ),
             (
                 "is an exporter",
-                beside(
+                along_with(
                     &items,
                     [server("metrics-server-exporter-5f9-x2x", &crashing)],
                 ),
             ),
             (
-                "does not run beside an exporter",
-                beside(
+                "does not run next to an exporter",
+                along_with(
                     &items,
                     [
                         down.clone(),
@@ -612,10 +615,10 @@ mod tests {
             @ apiservice/v1beta1.metrics.k8s.io
         is another: as runs in another pod
         is an exporter: as runs in another pod
-        does not run beside an exporter: as does not run
+        does not run next to an exporter: as does not run
         ");
         // Saved with the state.
-        let input = &pass(&beside(&items, [down])).input;
+        let input = &pass(&along_with(&items, [down])).input;
         let saved = crate::saved::save::to_json(&[input], &[]).unwrap();
         assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
     }

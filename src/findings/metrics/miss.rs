@@ -17,7 +17,7 @@ pub enum Unavailable {
     NotFound,
     /// The API server knows the group, but its discovery of the versions is stale.
     Stale,
-    /// It is served, but requests fail.
+    /// The API is served, but requests fail.
     Failing,
 }
 
@@ -26,9 +26,9 @@ pub(crate) enum Miss<'t> {
     Unavailable(Unavailable, &'t str),
     Unknown(&'t str),
     Failing(&'t str),
-    /// The controller does not ask for it.
+    /// The controller does not request the metric.
     Rejected(Rejection, &'t str),
-    /// With the message, if there is one instead of an empty list.
+    /// The API has no value; with its message, if it sent one instead of an empty list.
     Empty(Option<&'t str>),
 }
 
@@ -63,8 +63,8 @@ const UNKNOWN: &str = "could not find the metric";
 const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
-    /// Returns why a metric that failed has no value; `None` if it has one, or if the pods are the cause. The reason for
-    /// which the input lacks a metric is known only if its API is unavailable.
+    /// Returns why a failed metric has no value; `None` if it has one, or if the pods are the cause. If the input lacks
+    /// a metric, the reason is known only if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
         let spec = case.spec(step);
         let unavailable = || {
@@ -156,7 +156,8 @@ impl<'t> Miss<'t> {
     }
 }
 
-/// A fault of a metric's spec that the API server does not check, so that the controller never asks for a value.
+/// A fault in a metric's spec that the API server does not check, and that keeps the controller from requesting a
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
     /// Its selector is invalid.
@@ -168,7 +169,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// Reads it from the error of a metric.
+    /// Reads the fault from the error of a metric.
     fn of(spec: &MetricSpec, error: &MetricError) -> Option<Self> {
         let metric = spec.identifier();
         let selector = metric.and_then(|it| it.selector.as_ref());
@@ -182,7 +183,7 @@ impl Rejection {
     }
 }
 
-/// Whether the target of a metric of an object has the other field than its type names, which the API server accepts.
+/// Whether the target of an Object metric sets a field other than its type names, which the API server accepts.
 fn disagrees(spec: &MetricSpec) -> bool {
     let MetricSource::Object(ObjectMetricSource { target, .. }) = spec.source() else {
         return false;
@@ -194,7 +195,7 @@ fn disagrees(spec: &MetricSpec) -> bool {
     }
 }
 
-/// Whether the API knows other pods, or other resources of these.
+/// Whether the API knows other pods, or other resources of these pods.
 fn lacks_all(step: &MetricStep) -> bool {
     step.pods.iter().all(|row| row.value.is_none())
         && step.pods.iter().any(|row| row.group == Group::Missing)
@@ -212,8 +213,8 @@ fn is_unreached(said: &str, case: &Case<'_>, spec: &MetricSpec) -> bool {
             && !is_served(case, spec.api_group()))
 }
 
-/// Whether prometheus-adapter does not find the value of one object: it names the object after the resource only if it
-/// knows the metric, and its query has no result (`NewMetricNotFoundForError`).
+/// Whether prometheus-adapter finds no value for one object: it names the object after the resource only if it knows
+/// the metric and the query has no result (`NewMetricNotFoundForError`).
 fn names_object(text: &str, spec: &MetricSpec) -> bool {
     let Some((_, found)) = text.split_once(UNKNOWN) else {
         return false;

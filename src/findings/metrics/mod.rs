@@ -37,13 +37,13 @@ impl Surroundings {
     }
 }
 
-/// Returns the condition `Available` of an APIService, if that is stated.
+/// Returns the condition `Available` of an APIService, if stated.
 fn available(service: &ApiService) -> Option<&Condition> {
     let mut conditions = service.status.conditions.iter();
     conditions.find(|it| it.type_ == "Available")
 }
 
-/// Returns the same, unless it is true.
+/// Returns the condition `Available` of an APIService, unless it is true.
 fn unavailable(service: &ApiService) -> Option<&Condition> {
     available(service).filter(|it| it.status != "True")
 }
@@ -79,7 +79,7 @@ fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p Met
 }
 
 impl<'a> ServedBy<'a> {
-    /// Reads an APIService; `None` if it points at no Service.
+    /// Reads an APIService; `None` if it points to no Service.
     fn of(api: &'a ApiService) -> Option<Self> {
         let ServiceReference { namespace, name } = api.spec.service.as_ref()?;
         Some(Self {
@@ -88,13 +88,13 @@ impl<'a> ServedBy<'a> {
         })
     }
 
-    /// Whether it is KEDA's server, which has this name wherever it is installed.
+    /// Whether the server is KEDA's, which has this name wherever it is installed.
     fn is_keda(&self) -> bool {
         self.service.contains("keda")
     }
 }
 
-/// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
+/// Returns a finding about a failing metric: it explains the pass if the pass ends for lack of metrics.
 pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
     match case.decision().block() {
         Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
@@ -107,7 +107,7 @@ fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
     pod.running(false).map(|it| &*it.name)
 }
 
-/// Whether a container that can have metrics is in a pod, or in the template of those to come.
+/// Whether a pod, or the template of future pods, has this container and it can have metrics.
 fn has_container(case: &Case<'_>, name: &str) -> bool {
     let runs = |pod: &Pod| running_containers(pod).any(|own| own == name);
     case.pods().any(runs) || case.template().is_some_and(runs)
@@ -122,7 +122,7 @@ pub(crate) fn api(group: &str) -> String {
     format!("the {which} metrics API")
 }
 
-/// Returns the first line of a text from a backend, without its middle if that is long: errors start with the
+/// Returns the first line of a text from a backend, with the middle cut out if it is long: errors start with the
 /// request and end with the cause.
 fn short(text: &str) -> String {
     const START: usize = 60;
@@ -175,7 +175,7 @@ fn points_at(ServedBy { api, service }: &ServedBy<'_>) -> String {
     )
 }
 
-/// Returns the advice to let KEDA serve the external metrics, with a command that shows the present server.
+/// Returns the advice to let KEDA serve the external metrics, with a command that shows the current server.
 fn point_at_keda(ServedBy { api, service }: &ServedBy<'_>) -> Advice {
     let advice = Remedy::PointApiService.says(format!(
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
@@ -188,7 +188,7 @@ fn point_at_keda(ServedBy { api, service }: &ServedBy<'_>) -> Advice {
 }
 
 impl<'a> About<'a> {
-    /// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.
+    /// Returns the server of the external metrics, if the HPA is KEDA's but the server is not.
     fn not_of_keda(&self, group: &str) -> Option<ServedBy<'a>> {
         self.hpa().scaled_object().filter(|_| group == EXTERNAL)?;
         let api = self.pass.input.surroundings.api_service(group)?;

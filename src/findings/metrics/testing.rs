@@ -24,7 +24,7 @@ pub(crate) fn api_service(group: &str, status: &str) -> Value {
             "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
 }
 
-/// Returns the APIService of a group with the Service that it points at.
+/// Returns the APIService of a group with the Service that it points to.
 pub(crate) fn pointing(group: &str, namespace: &str, name: &str, status: &str) -> Value {
     let service = json!({"spec": {"service": {"namespace": namespace, "name": name}}});
     build::with(api_service(group, status), &service)

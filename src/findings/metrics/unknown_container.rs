@@ -4,7 +4,7 @@ use super::{failed, has_container, running_containers};
 use crate::apimachinery::similar::nearest;
 use crate::findings::prelude::*;
 
-/// A ContainerResource metric names a container that no pod has, nor the template of the target.
+/// A ContainerResource metric names a container that neither a pod nor the template of the target has.
 ///
 /// Use the name of a container of the pods or of the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Kind for UnknownContainer {
 }
 
 impl UnknownContainer {
-    /// Returns the container that was probably meant, if only pods made later have it.
+    /// Returns the container that was probably meant, if only pods created later have it.
     fn awaited(&self) -> Option<&String> {
         self.near.as_ref().filter(|it| !self.known.contains(it))
     }

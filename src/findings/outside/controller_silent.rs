@@ -14,7 +14,7 @@ use crate::words::value;
 
 /// The controller makes no passes: the lease of the controller manager has run out, the HPA controller is switched off,
 /// or no status has been written in several sync periods in which every pass would have changed it. If the only sign is
-/// a CPU value in the status that is wrong and 10 minutes old, it is a warning.
+/// a CPU value in the status that is wrong and 10 minutes old, the finding is a warning.
 ///
 /// Look at the controller manager.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub enum ControllerSilent {
         /// The time of the last renewal.
         renewed: Timestamp,
     },
-    /// It has not written a status for several sync periods.
+    /// The controller has not written a status for several sync periods.
     NeverPassed {
         /// The time when the HPA was created.
         created: Timestamp,
@@ -50,7 +50,7 @@ pub enum ControllerSilent {
         /// The time when the status was written.
         written: Timestamp,
         /// The time when the newest samples were available; `None` if that is not certain, but the status has had the
-        /// same CPU usage for very long.
+        /// same CPU usage for a very long time.
         since: Option<Timestamp>,
         /// The index of the metric in the spec, from 0.
         metric: usize,
@@ -248,7 +248,7 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
     const LONG: SignedDuration = SignedDuration::from_mins(10);
     /// Idle processes may have the same usage for hours, in milli-units of CPU.
     const IDLE: i64 = 20;
-    /// A difference in usage of more than this share of it exceeds its noise.
+    /// A larger relative difference in usage is not noise.
     const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;

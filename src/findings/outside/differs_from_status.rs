@@ -9,7 +9,7 @@ use crate::findings::prelude::*;
 use crate::snapshot::controller::Controller;
 use crate::version::Version;
 
-/// The controller came to a different number of replicas than this pass, from the same values and with a history that
+/// The controller decided on a different number of replicas from this pass, with the same values and a history that
 /// makes no difference.
 ///
 /// State the flags and the version of the controller.
@@ -21,7 +21,7 @@ pub struct DiffersFromStatus {
     pub now: i32,
     /// The time when the controller wrote its decision.
     pub written: Timestamp,
-    /// Settings that would each explain it.
+    /// Settings, each of which would explain the difference.
     pub would_explain: Vec<Setting>,
 }
 
@@ -111,9 +111,9 @@ impl Kind for DiffersFromStatus {
 /// A setting of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Describes it: `a tolerance of 0.2`.
+    /// Describes the setting: `a tolerance of 0.2`.
     pub words: String,
-    /// The flag that states it.
+    /// The flag that states the setting.
     pub flag: String,
 }
 
@@ -137,7 +137,7 @@ fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
     samples.any(|sample| sample.time.is_some_and(|time| time > since))
 }
 
-/// No one sets a larger one, so the cause must be something else.
+/// No one sets a larger tolerance, so the cause must be something else.
 const LARGEST_TOLERANCE: f64 = 0.3;
 
 /// Returns the assumed settings that would bring a pass to this many replicas.

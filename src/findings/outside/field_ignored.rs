@@ -7,25 +7,25 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
 use crate::version::{Stage, Version};
 
-/// The API server drops a field of the spec, or the controller ignores it, as the version does not have it or its
-/// feature gate is off.
+/// The API server drops a field of the spec, or the controller ignores it, because the version does not have the field
+/// or its feature gate is off.
 ///
 /// Use a version that has the field, switch on its feature gate, or remove the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIgnored {
-    /// Their paths.
+    /// The paths of the fields.
     pub paths: Vec<String>,
-    /// Whether the spec has them; if not, they are fields that would change the answer if they worked.
+    /// Whether the spec has the fields; if not, they would change the answer if they worked.
     pub stated: bool,
-    /// Whether the API server drops them; if not, it has kept them, and the controller ignores them.
+    /// Whether the API server drops the fields; if not, it has stored them, and the controller ignores them.
     pub dropped: bool,
-    /// The gate that they require.
+    /// The feature gate that the fields require.
     pub gate: &'static str,
     /// Whether the gate can be set in this version.
     pub settable: bool,
-    /// The first version in which it is on.
+    /// The first version in which the gate is on.
     pub on_in: Option<u32>,
-    /// Whether the control plane is known to be managed, so that nobody can set a gate.
+    /// Whether the control plane is known to be managed, so that users cannot set a gate.
     pub is_managed: bool,
 }
 
@@ -154,12 +154,12 @@ fn tolerance_of(side: Direction) -> String {
 }
 
 impl FieldIgnored {
-    /// Whether someone may set the gate.
+    /// Whether users may be able to set the gate.
     fn may_set(&self) -> bool {
         self.settable && !self.is_managed
     }
 
-    /// Returns the finding, with the result of a pass that takes the tolerances.
+    /// Returns the finding, with the result of a pass that applies the tolerances.
     fn weighed(self, case: &Case<'_>, tolerances: &[(Direction, Quantity)]) -> Finding {
         if self.gate != TOLERANCE_GATE {
             return Finding::aside(Severity::Warning, self);
@@ -195,8 +195,8 @@ impl FieldIgnored {
     }
 }
 
-/// Returns the finding that a tolerance of 0 would add replicas, but the field needs a gate. Users who read about it may
-/// have set it, with no effect.
+/// Returns the finding that a tolerance of 0 would add replicas, but the field needs a gate. Users who read about the
+/// field may have set it, with no effect.
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
     let facts = FieldIgnored {
@@ -213,8 +213,8 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Info, facts))
 }
 
-/// Whether the control plane is known to be managed: EKS and GKE by the suffix of the version, AKS, which has
-/// none, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not recognized.
+/// Whether the control plane is known to be managed: EKS and GKE are recognized by the suffix of the version, AKS,
+/// which has no suffix, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not recognized.
 fn is_managed(snapshot: &Snapshot) -> bool {
     let has_suffix = |version: &str| ["-eks-", "-gke."].iter().any(|it| version.contains(it));
     let is_of_aks = |node: &str| node.starts_with("aks-") && node.contains("-vmss");
@@ -342,8 +342,8 @@ mod tests {
             });
             assert_eq!(got, want, "{version} {gate:?}");
         }
-        // Below its target, nobody misses a replica: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as well,
-        // and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
+        // Below its target, no replica is missing: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as
+        // well, and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
         for (count, replicas, cpu, want) in [
             (4, 4, "48m", false),
             (4, 4, "46m", false),

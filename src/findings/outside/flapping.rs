@@ -10,16 +10,16 @@ use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
 
 /// The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and the
-/// stabilization window of scaling down is shorter than the time from one scale-up to the next on average.
+/// scale-down stabilization window is shorter than the average time from one scale-up to the next.
 ///
 /// Lengthen the window, so that it lasts from one peak to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flapping {
-    /// The number of times that it has scaled up.
+    /// The number of times that the HPA has scaled up.
     pub ups: i32,
-    /// The number of times that it has scaled down.
+    /// The number of times that the HPA has scaled down.
     pub downs: i32,
-    /// The lowest size that it has scaled to.
+    /// The lowest size that the HPA has scaled to.
     pub low: i32,
     /// The highest size.
     pub high: i32,
@@ -31,14 +31,13 @@ pub struct Flapping {
     pub window: SignedDuration,
     /// A window in seconds that lasts from one scale-up to the next.
     pub longer: i32,
-    /// If the target is this percentage of a request so small that little work exceeds it: the percentage and the
-    /// request of a pod.
+    /// The target as a percentage, and the request of a pod, if little work is enough to exceed that share of it.
     pub small: Option<(i32, Quantity)>,
 }
 
 impl Kind for Flapping {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        /// This many changes up and down are no coincidence.
+        /// This many changes up and down are not a coincidence.
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
@@ -134,10 +133,10 @@ impl Kind for Flapping {
     }
 }
 
-/// Returns the target of the deciding metric, as a percentage, and the cpu that a pod requests, if this is little
-/// together.
+/// Returns the target of the deciding metric, as a percentage, and the cpu that a pod requests, if that share of it is
+/// little.
 fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
-    /// In milli-units.
+    /// A small target, in milli-units.
     const LITTLE: i64 = 50;
     let step = case
         .decision()
@@ -151,7 +150,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
         .then(|| (percent, resource_amount("cpu", request)))
 }
 
-/// Returns the longest time from scaling down to the next rise.
+/// Returns the longest time from a scale-down to the next scale-up.
 fn longest_gap(rescales: &[ReportedRescale]) -> SignedDuration {
     let gaps = rescales
         .windows(2)
@@ -161,7 +160,7 @@ fn longest_gap(rescales: &[ReportedRescale]) -> SignedDuration {
         .unwrap_or_default()
 }
 
-/// Returns how often each event reports a rescale in one direction.
+/// Returns how many rescales in one direction each event reports.
 fn counts(events: &[&Event], is_up: bool) -> impl Iterator<Item = i32> {
     let own = events
         .iter()
@@ -169,8 +168,8 @@ fn counts(events: &[&Event], is_up: bool) -> impl Iterator<Item = i32> {
     own.map(|event| event.count)
 }
 
-/// Returns how often rescales went up and down again, at least. The API server counts equal events, and only
-/// a change in the other direction can lead to the same event again; for the others, the times show it.
+/// Returns the minimum number of times that the HPA scaled up and down again. The API server counts equal events, and
+/// an event can recur only after a change in the other direction; for other events, the times show it.
 fn cycles(events: &[&Event]) -> i32 {
     let mut times: Vec<(Timestamp, bool)> = events
         .iter()
@@ -196,7 +195,7 @@ mod tests {
     use crate::findings::requests::testing::owned;
     use crate::findings::testing::{cpu, found, state};
 
-    /// A window lasts from the passes before scaling down to the next rise, if events tell all of them.
+    /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
     #[test]
     fn a_window_bridges_the_longest_gap() {
         let flapping = |count: i32, items: Vec<serde_json::Value>| {
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(longer(3), Some(1800));
         // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);
-        // The request to raise is that of the template.
+        // The request to raise is the template's.
         for (template, want) in [("100m", Some("100m")), ("80m", Some("80m")), ("1", None)] {
             let made = owned(&items, &json!([build::requesting("app", template)]));
             let small = flapping(1, made).and_then(|it| it.small);

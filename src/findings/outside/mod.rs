@@ -1,6 +1,5 @@
-//! Findings about causes outside the pass that affect the HPA, its target or its controller: a missing
-//! target, KEDA, the API server, someone else who sets replicas, and a controller that makes no passes or
-//! decides differently from this program.
+//! Findings about causes outside the pass: a missing target, KEDA, the API server, someone else who sets replicas, and
+//! a controller that makes no passes or decides differently from this program.
 
 pub mod controller_silent;
 pub mod differs_from_status;
@@ -20,7 +19,7 @@ use crate::apimachinery::names::shell_word;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::{About, Advice, Case, Command, Remedy};
 
-/// Whether a pod has come, become ready or unready, or is leaving since some time.
+/// Whether a pod has been created, become ready or unready, or started to terminate since some time.
 fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
     case.pods().any(|pod| {
         let ready = pod.ready.map(|it| it.last_transition_time);

@@ -12,19 +12,20 @@ use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
-/// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
-/// something else sets the replicas, too. A manifest given to `--hpa` that states them will, whenever it is applied.
+/// The target does not have the replicas that the last pass left, or the controller scales to the same number over and
+/// over: something else sets the replicas, too. A manifest given to `--hpa` that states replicas will do so whenever it
+/// is applied.
 ///
 /// Take `replicas` out of the manifest, and leave it to the HPA alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherWriter {
     /// The replicas now.
     pub now: i32,
-    /// The replicas that the last pass left, if those differ.
+    /// The replicas that the last pass left, if they differ.
     pub left: Option<i32>,
     /// The last writer of the replicas, if the target shows it.
     pub writer: Option<Writer>,
-    /// The owner of the target, if its controller sets them.
+    /// The owner of the target, if its controller sets the replicas.
     pub owner: Option<CrossVersionObjectReference>,
     /// The count that the controller has repeatedly restored.
     pub again: Option<Again>,
@@ -159,9 +160,9 @@ pub struct Writer {
     pub time: Option<Timestamp>,
     /// The means by which they were set.
     pub by: By,
-    /// Whether a manifest that the API server applies states them.
+    /// Whether a manifest that the API server applies states the replicas.
     pub is_applied: bool,
-    /// Whether it may have removed the replicas from a manifest: the API server then sets 1.
+    /// Whether the writer may have removed the replicas from a manifest: the API server then sets 1.
     pub may_have_removed: bool,
 }
 
@@ -191,7 +192,7 @@ fn look_at_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
     advice.with(about.describe_scaled_object(owner))
 }
 
-/// Scaling to the same count over and over, without other scaling by the controller in between.
+/// Repeated scaling to the same count, without other scaling by the controller in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Again {
     /// The replicas.
@@ -221,8 +222,8 @@ impl Again {
 /// The maximum time that a pass takes from reading the scale to writing its status.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
-/// Returns the observed replicas of the target, even if others are assumed: assumed ones have no writer to
-/// look for.
+/// Returns the observed replicas of the target, even if others are assumed: assumed replicas have no writer to look
+/// for.
 fn replicas_now(case: &Case<'_>) -> Option<i32> {
     let scale = case.pass.input.as_observed().scale.as_ref();
     scale.ok().map(|scale| scale.spec_replicas)
@@ -313,8 +314,8 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
 /// The usual field manager of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller
-/// sets those of its ReplicaSets.
+/// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller does for
+/// its ReplicaSets.
 fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
     let workload = case
         .workload()
@@ -322,8 +323,8 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
     workload.metadata.controller()
 }
 
-/// Looks for events that show the controller scaling to one count over and over. If it had scaled
-/// elsewhere in between, there would be about as many events about that.
+/// Looks for events that show the controller scaling to one count over and over. If it had scaled to other counts in
+/// between, there would be about as many events about those.
 fn again(case: &Case<'_>) -> Option<Again> {
     /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
@@ -367,7 +368,7 @@ fn counts_of_keda(object: &ScaledObject) -> Option<[Option<i32>; 3]> {
     ])
 }
 
-/// Whether the target has gone from a count to a lower one above 0, which is neither the controller's doing nor KEDA's.
+/// Whether the target has gone from a count to a lower one above 0, and neither the controller nor KEDA did that.
 fn has_left(case: &Case<'_>, replicas: i32) -> bool {
     let input = &case.pass.input;
     let Some(of_keda) = case.scaled_object().and_then(counts_of_keda) else {
@@ -429,8 +430,8 @@ impl OtherWriter {
             )
     }
 
-    /// Returns what the metrics propose, if that is more than these replicas, and the HPA neither rejects them nor adds
-    /// none.
+    /// Returns what the metrics propose, if that is more than these replicas, the bounds allow these replicas, and
+    /// scaling up is not disabled.
     fn needed(&self, about: &About<'_>) -> Option<i32> {
         let spec = &about.hpa().spec;
         let bounds = spec.min()..=spec.max_replicas;
@@ -446,8 +447,8 @@ impl OtherWriter {
         about.owner().filter(|_| manager.contains("keda"))
     }
 
-    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it is, or would leave
-    /// the HPA no choice.
+    /// Returns the side whose bound has to be set to these replicas to allow or keep them, unless a bound is that
+    /// number already.
     fn bound(&self, about: &About<'_>) -> Option<Direction> {
         let spec = &about.hpa().spec;
         let (now, min, max) = (self.now, spec.min(), spec.max_replicas);
@@ -463,7 +464,7 @@ impl OtherWriter {
 }
 
 impl Writer {
-    /// Describes what it has set.
+    /// Describes what the writer has set.
     fn sentence(&self, now: Timestamp, has_changed: bool) -> String {
         let manager = &self.manager;
         let set = if has_changed { "set" } else { "also sets" };
@@ -509,7 +510,7 @@ impl Writer {
         cautions
     }
 
-    /// Returns the advice to remove the replicas from a manifest, unless that may already have none.
+    /// Returns the advice to remove the replicas from a manifest, unless the manifest may already state none.
     fn take_out(&self, manifest: &str) -> Advice {
         /// The API server's default of 1: the replicas were removed from their manifest, or the target was replaced by a
         /// manifest without any.
@@ -525,7 +526,7 @@ impl Writer {
         })
     }
 
-    /// Returns its name, with the tool that it is known as.
+    /// Returns the writer's name, with the tool that it belongs to.
     fn name(&self) -> String {
         let manager = &self.manager;
         match self.by {
@@ -698,7 +699,7 @@ mod tests {
         }
     }
 
-    /// The controller of a Deployment sets the replicas of its ReplicaSets, which is not the HPA controller's doing.
+    /// The controller of a Deployment sets the replicas of its ReplicaSets, not the HPA controller.
     #[test]
     fn replicas_of_a_target_that_something_owns() {
         let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
@@ -889,7 +890,7 @@ mod tests {
         }
     }
 
-    /// The server takes away what no manager states any more, whichever tool applies the manifest.
+    /// The server removes a field that no manager states any more, whichever tool applies the manifest.
     #[test]
     fn replicas_that_the_server_resets() {
         let evidence = |manager: &str, operation: &str| {

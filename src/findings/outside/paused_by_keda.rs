@@ -9,20 +9,21 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
 
 /// An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA removes the HPA of a ScaledObject
-/// that is paused altogether; before 2.20, it keeps that of `paused-replicas`, with both bounds at that number.
+/// that is paused altogether; before 2.20, it keeps the HPA if `paused-replicas` is set, with both bounds at that
+/// number.
 ///
 /// Remove the annotation from the ScaledObject, unless it is there on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
     pub object: String,
-    /// The annotations for it; empty if the ScaledObject was not read.
+    /// The annotations that pause KEDA; empty if the ScaledObject was not read.
     pub annotations: Vec<&'static str>,
     /// The directions that are disabled in the HPA.
     pub disabled: Vec<Direction>,
     /// The replicas to which KEDA pauses the target with the bounds of the HPA, as old versions do.
     pub fixed: Option<i32>,
-    /// Whether Flagger has paused it, which runs another workload between releases.
+    /// Whether the pause is Flagger's, which runs another workload between releases.
     pub by_flagger: bool,
 }
 
@@ -159,7 +160,7 @@ impl Kind for PausedByKeda {
 }
 
 impl PausedByKeda {
-    /// Returns the directions that the pause disables, in the words of KEDA.
+    /// Returns the directions that the pause disables, in KEDA's words.
     fn directions(&self) -> Vec<&'static str> {
         let disabled = self.disabled.iter();
         disabled
@@ -171,7 +172,7 @@ impl PausedByKeda {
             .collect()
     }
 
-    /// Whether it pauses both directions.
+    /// Whether the annotations pause both directions.
     pub(crate) fn is_whole(&self) -> bool {
         self.annotations
             .iter()
@@ -325,7 +326,7 @@ mod tests {
         }
     }
 
-    /// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.
+    /// With `paused-replicas`, KEDA before 2.20 keeps the HPA, with both bounds at that number, and at least 1.
     #[test]
     fn replicas_that_keda_fixes_with_the_bounds() {
         let fixed = |annotations: Value, least: i32, most: i32| {

@@ -9,7 +9,7 @@ use crate::snapshot::ScaleError;
 /// The API server does not return the scale of the target, although nothing says that the target is missing: either the
 /// input says so, or the last status says that the controller lacks the right.
 ///
-/// Grant the controller the right to read it, or look at what serves the kind of the target.
+/// Grant the controller the right to read the scale, or look at the component that serves the target's kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleNotRead {
     /// The message of the API server, or of the controller's client.

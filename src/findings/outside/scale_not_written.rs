@@ -11,7 +11,7 @@ use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 
 /// The API server refuses to change the scale of the target: either the input says so, or the last status does and this
-/// pass would change the replicas, too.
+/// pass would also change the replicas.
 ///
 /// Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,21 +22,21 @@ pub struct ScaleNotWritten {
     pub to: i32,
     /// The time when the last pass failed to write it; `None` if this pass is known to fail.
     pub failed: Option<Timestamp>,
-    /// The failures so far, as far as events show.
+    /// The failures so far, according to events.
     pub failures: Option<Failures>,
 }
 
 /// The API server's words about a write of an object that has changed since it was read.
 const CONFLICT: &str = "Operation cannot be fulfilled";
 
-/// This many times count as often.
+/// The number of times that counts as often.
 const OFTEN: i32 = 3;
 
-/// Failures that are further apart do not go on. Events may show fewer than one in five minutes, together with the HPA's
-/// other events.
+/// Failures that are further apart are not continuous. Because of the HPA's other events, fewer than one in five
+/// minutes may be reported.
 const APART: SignedDuration = SignedDuration::from_mins(20);
 
-/// Failures that began longer ago are of another time.
+/// Failures that began longer ago are not recent.
 const RECENT: SignedDuration = SignedDuration::from_mins(5);
 
 impl Kind for ScaleNotWritten {
@@ -45,7 +45,7 @@ impl Kind for ScaleNotWritten {
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Refusals. Anything else, such as a conflict or a failure to answer, needs no fix if it happens once.
         const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
-        /// What passes by itself as a rule.
+        /// Errors that usually pass by themselves.
         const PASSING: [&str; 11] = [
             CONFLICT,
             "timed out",
@@ -215,20 +215,20 @@ pub struct Failures {
     pub events: usize,
     /// The number of failures.
     pub times: i32,
-    /// The number of failures with the same error, which may be others.
+    /// The number of failures with this error, which `times` need not include.
     pub same: i32,
-    /// The time of the first one.
+    /// The time of the first failure.
     pub first: Option<Timestamp>,
-    /// The last success, if it came after the first one: those in a row began after it.
+    /// The last success, if it came after the first failure: the uninterrupted failures began after it.
     pub worked: Option<Timestamp>,
-    /// Whether there are many in a row, at short intervals.
+    /// Whether there are many uninterrupted failures, at short intervals.
     pub are_often: bool,
 }
 
 impl Failures {
-    /// Returns the failures so far of the HPA that was read; a new one has none. They have this error, or any if they are
-    /// recent, as the text may name another address each time. A conflict has the same text each time, so it continues
-    /// only if it is recent.
+    /// Returns the failures so far of the HPA that was read; a new HPA has none. They have this error, or any error if
+    /// they are recent, because the text may name another address each time. A conflict always has the same text, so it
+    /// counts only if it is recent.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
         let input = &case.pass.input;
         let observed = input.as_observed();
@@ -280,13 +280,14 @@ impl Failures {
         })
     }
 
-    /// Returns when those in a row began, at the earliest.
+    /// Returns the earliest time at which the uninterrupted failures may have begun.
     fn since(self) -> Option<Timestamp> {
         self.worked.or(self.first)
     }
 }
 
-/// Returns how many failures of an event came after the last success, at most: not the first one if it came before.
+/// Returns how many failures of an event came after the last success, at most: the first one is excluded if it came
+/// before.
 fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
     let began_before = event.first.is_some_and(|first| Some(first) < worked);
     event.count - i32::from(began_before)
@@ -294,7 +295,7 @@ fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
 
 /// Returns how many passes have followed the last success until a time; without a limit if none is known.
 fn passes(observed: &Snapshot, worked: Option<Timestamp>, until: Timestamp) -> i32 {
-    /// The success is dated when its write has ended, which may take seconds.
+    /// The time of a success is when its write ended, which may take seconds.
     const LATE: SignedDuration = SignedDuration::from_secs(5);
     let period = observed.controller.sync_period.as_nanos().max(1);
     let passes = worked.map(|it| {
@@ -348,7 +349,7 @@ mod tests {
         Some((finding.severity, facts.failed, times))
     }
 
-    /// What refuses it is in the error.
+    /// The error names what refuses the change.
     #[test]
     fn who_can_let_the_scale_be_written() {
         let since = |error: &str, count: i32, first: &str| {
@@ -400,7 +401,7 @@ mod tests {
             ("a missing right", stated(right, 80)),
             ("another writer, once", stated(conflict, 1)),
             ("another writer, often", stated(conflict, 80)),
-            ("another writer, beside another error", of_late),
+            ("another writer, next to another error", of_late),
             (
                 "another writer, in several events",
                 again("2026-11-21T05:50:00Z", "2026-11-21T05:59:00Z"),
@@ -469,7 +470,7 @@ mod tests {
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
             @ deployment/web hpa/web
-        another writer, beside another error: as another writer, once
+        another writer, next to another error: as another writer, once
         another writer, in several events: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
@@ -541,7 +542,7 @@ mod tests {
         "#);
     }
 
-    /// At 90 % of 50 %, four pods become eight, if the scale can be written.
+    /// At 90 % with a target of 50 %, four pods become eight, if the scale can be written.
     #[test]
     fn a_scale_that_cannot_be_written() {
         let denied = "admission webhook \"limits\" denied the request";

@@ -21,7 +21,7 @@ pub struct TargetNotFound {
     pub is_assumed: bool,
     /// The object that was probably meant.
     pub meant: Option<CrossVersionObjectReference>,
-    /// The same in another namespace.
+    /// The object of the same name in another namespace.
     pub elsewhere: Option<TargetElsewhere>,
 }
 
@@ -369,7 +369,7 @@ mod tests {
         "#);
     }
 
-    /// The target is elsewhere, is kept at 0 by a Rollout, or creates a workload of its own.
+    /// The target is elsewhere, is kept at 0 by a Rollout, or creates another workload.
     #[test]
     fn the_object_that_is_meant() {
         let target = |kind: &str, api_version: &str| json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"}}});

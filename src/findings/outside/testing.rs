@@ -41,7 +41,7 @@ pub(crate) fn pods(count: usize, cpu: &str) -> Vec<Value> {
     items.collect()
 }
 
-/// Returns the target, whose replicas someone has set.
+/// Returns the target after someone has set its replicas.
 pub(crate) fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",

@@ -13,18 +13,18 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
-/// Pods are counted that the target does not own, as their owners show, or that it does not count in its
+/// The controller counts pods that the target does not own, judging by their owners, or does not include in its
 /// `status.replicas`.
 ///
-/// Give the other pods other labels where they are defined, or recreate the target with a selector of its own:
+/// Change the labels of the other pods where they are defined, or recreate the target with a distinct selector:
 /// selectors are immutable. Delete finished pods that no object owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
-    /// These pods, by owner.
+    /// The foreign pods, by owner.
     pub of: Vec<PodsOf>,
-    /// Their share of the metric.
+    /// Their share of a metric.
     pub share: Option<MetricShare>,
-    /// The reason why pods of one template belong to two objects, if they do.
+    /// The reason why pods of one template belong to two objects, if that is so.
     pub referred: Option<Referred>,
     /// Whether all of them have finished, and nothing needs a finished pod.
     pub are_finished: bool,
@@ -227,8 +227,8 @@ impl MetricShare {
     }
 }
 
-/// Returns the pods that the target itself does not count in `status.replicas`, by owner; `None` unless the pods of
-/// exactly one owner make up that number, and nothing has changed recently.
+/// Returns the pods that the target itself does not count in `status.replicas`, by owner; `None` unless exactly one
+/// owner has that number of pods, and nothing has changed recently.
 fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, Top<'_>)]) -> Option<ByOwner> {
     let scale = case.scale()?;
     let mut uncounted = ByOwner::new();
@@ -295,7 +295,7 @@ impl Referred {
 }
 
 impl Owner {
-    /// Describes the owner of a pod, to follow its name.
+    /// Describes the owner of a pod, as text to follow the pod's name.
     fn whose(&self) -> String {
         match self {
             Self::Object(object) | Self::NotCounted(object) => format!("of {object}"),
@@ -305,7 +305,7 @@ impl Owner {
 }
 
 impl ForeignPods {
-    /// Returns the owners to name with their pods, and the others: each Job is an owner of its own.
+    /// Returns the owners to name with their pods, and the others: each Job is a separate owner.
     fn shown(&self) -> (Vec<&PodsOf>, Vec<&PodsOf>) {
         few(&self.of, |(owner, _)| matches!(owner, Owner::Object(_)))
     }
@@ -360,10 +360,10 @@ mod tests {
             ("are of its ReplicaSet with another name", followed("web")),
             ("are of another Deployment", followed("api")),
             ("are of another by name", is_of(&of_set("api", "3c4d"))),
-            ("are of no one", items.clone()),
+            ("belong to no one", items.clone()),
             ("state no owners", no_owners.clone()),
             (
-                "are of no one, and have succeeded",
+                "belong to no one, and have succeeded",
                 with_pod(&items, "web-2", &json!({"status": {"phase": "Succeeded"}})),
             ),
             ("do not count", with_pod(&is_of(&job), "web-2", &failed)),
@@ -417,7 +417,7 @@ mod tests {
             > Label the other pods apart, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
-        are of no one: warning, explains, without it 3 -> 3
+        belong to no one: warning, explains, without it 3 -> 3
             1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
             - Without an owner: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
@@ -426,7 +426,7 @@ mod tests {
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         state no owners: none
-        are of no one, and have succeeded: warning, explains, without it 3 -> 3
+        belong to no one, and have succeeded: warning, explains, without it 3 -> 3
             1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
             - Without an owner: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
@@ -440,7 +440,7 @@ mod tests {
         ");
     }
 
-    /// Each Job is an owner of its own, and a report shows only a few of them.
+    /// Each Job is a separate owner, and a report shows only a few of them.
     #[test]
     fn pods_of_many_owners() {
         let jobs = |number: usize| {
@@ -461,10 +461,13 @@ mod tests {
             ("have five", jobs(5)),
             ("have six", jobs(6)),
             ("have eight", jobs(8)),
-            ("have seven, beside one of no one", own(&jobs(7), "web-7")),
+            (
+                "have seven, next to one without an owner",
+                own(&jobs(7), "web-7"),
+            ),
             ("have none, and have finished", ninth("Running")),
             (
-                "have none, and have finished beside one of its own",
+                "have none, and have finished next to one of its own",
                 ninth("Failed"),
             ),
         ];
@@ -507,7 +510,7 @@ mod tests {
             > Label the other pods apart, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
-        have seven, beside one of no one: warning, aside, without it 9 -> 9
+        have seven, next to one without an owner: warning, aside, without it 9 -> 9
             8 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3, of Job/migrate-4, without an owner and of 2 more owners are counted for Deployment/web
             - Of Job/migrate-0: web-0.
             - Of Job/migrate-1: web-1.
@@ -529,7 +532,7 @@ mod tests {
             > Delete web-1 and 6 more, or relabel them so that they do not match.
             $ kubectl delete pod -n default -l app=web --field-selector=status.phase!=Pending,status.phase!=Running,status.phase!=Unknown
             @ pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
-        have none, and have finished beside one of its own: warning, aside, without it 9 -> 9
+        have none, and have finished next to one of its own: warning, aside, without it 9 -> 9
             7 pods without an owner are counted for Deployment/web
             - Without an owner: web-1, web-2, web-3 and 4 more.
             - They use 350m of the 400m that cpu counts (87.5%).
@@ -662,7 +665,7 @@ mod tests {
             ),
             ("of the Deployment", of_deployment.clone()),
             (
-                "of the Deployment, beside an HPA of the Rollout, in a version that scales both",
+                "of the Deployment, with an HPA of the Rollout, in a version that scales both",
                 with(
                     &[of_deployment, vec![other]].concat(),
                     "ControllerState",
@@ -709,7 +712,7 @@ mod tests {
             > Point scaleTargetRef at Rollout/web, which takes over these pods.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2 pod/web-3
-        of the Deployment, beside an HPA of the Rollout, in a version that scales both: warning, explains, without it 4 -> 4
+        of the Deployment, with an HPA of the Rollout, in a version that scales both: warning, explains, without it 4 -> 4
             2 pods of Rollout/web are counted for Deployment/web
             - Of Rollout/web: web-2 and web-3.
             - They use 180m of the 360m that cpu counts (50%).

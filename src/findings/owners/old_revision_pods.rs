@@ -11,7 +11,7 @@ use crate::snapshot::surroundings::Canary;
 /// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
 /// `spec.replicas`.
 ///
-/// Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.
+/// Wait for the rollout to end, or use a smaller surge. If these pods change no answer, they are not reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldRevisionPods {
     /// The revisions, the current one first, if it is known.
@@ -155,12 +155,12 @@ pub struct Revision {
     pub hash: Box<str>,
     /// The number of pods.
     pub pods: usize,
-    /// Whether it is known to be the current one.
+    /// Whether the revision is known to be the current one.
     pub is_current: bool,
 }
 
 impl Revision {
-    /// Describes how many pods it has.
+    /// Describes how many pods the revision has.
     fn share(&self) -> String {
         let current = if self.is_current { " (current)" } else { "" };
         format!("{} of {}{current}", self.pods, self.hash)
@@ -174,7 +174,7 @@ fn keeps_stable_pods(about: &About<'_>) -> bool {
     canary.is_some_and(Canary::keeps_stable_pods)
 }
 
-/// Returns the most likely revision of the replicas: it has as many pods, or is the newest, or has the most
+/// Returns the most likely revision of the replicas: the one with as many pods, or the newest, or the one with the most
 /// pods.
 fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
     let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();
@@ -293,7 +293,7 @@ mod tests {
         ");
     }
 
-    /// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
+    /// The controller divides a queue by the 4 replicas in the target's status, while its spec has 3.
     #[test]
     fn a_surge_under_an_average() {
         let surge = |target: &Value, length: &str| {

@@ -5,7 +5,7 @@ use crate::apimachinery::selector::Selector;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
 
-/// The target has replicas, and its selector matches no pod, or none that the target owns.
+/// The target has replicas, but its selector matches no pod, or no pod that the target owns.
 ///
 /// Make the operator of the kind write a selector that its pods match to the path that `labelSelectorPath` of its CRD
 /// names.
@@ -19,14 +19,14 @@ pub struct SelectorMatchesNothing {
     pub own: Vec<Box<str>>,
     /// The labels that the selector requires and the first of these pods lacks.
     pub lacking: Vec<UnmatchedLabel>,
-    /// The pods of other owners that it matches, by name.
+    /// The pods of other owners that the selector matches, by name.
     pub others: Vec<Box<str>>,
 }
 
 impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
-        // A metric may fail before any pod is read, but has an answer only beside the pods that it needs.
+        // A metric may fail before any pod is read, but it has an answer only with the pods that it needs.
         let is_answered = |index: usize| !case.snapshot().metrics[index].is_unread();
         let mut looked = case.metrics().filter(|step| case.spec(step).needs_pods());
         let is_known = looked.any(|step| is_answered(step.index));
@@ -115,7 +115,7 @@ impl Kind for SelectorMatchesNothing {
     }
 }
 
-/// A label that a pod lacks or that has another value.
+/// A label that a pod lacks or has with another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedLabel {
     /// The key.

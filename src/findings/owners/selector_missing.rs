@@ -4,8 +4,7 @@ use super::selector_advice;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 
-/// The scale of the target has no selector in its status, or none that can be read, so the controller cannot find the
-/// pods.
+/// The scale of the target has no selector in its status, or a malformed one, so the controller cannot find the pods.
 ///
 /// Make the operator of the kind write a selector to the path that `labelSelectorPath` of its CRD names.
 #[derive(Debug, Clone, PartialEq, Eq)]

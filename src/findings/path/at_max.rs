@@ -26,10 +26,9 @@ pub struct AtMax {
     pub counted: Vec<CountedMetric>,
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
-    /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, unless
-    /// nothing is found.
+    /// The changes, if found, with which those metrics propose fewer than `maxReplicas`, or else at most that many.
     pub adjusted: Option<Adjusted>,
-    /// The last time that most replicas were removed at once, if the load has returned since.
+    /// The last time that most replicas were removed at once, if the load has since returned.
     pub dropped: Option<Dropped>,
 }
 
@@ -158,15 +157,15 @@ impl Kind for AtMax {
 /// The amounts that a metric counts, in absolute terms and in milli-units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedMetric {
-    /// Its index in the spec, from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The total.
     pub total: i64,
-    /// The target for a pod, the mean if requests differ.
+    /// The target for a pod; the mean if requests differ.
     pub per_pod: i64,
-    /// The number of pods that use it; `None` for anything but pods.
+    /// The number of pods that use the total; `None` if the metric is not about pods.
     pub pods: Option<usize>,
-    /// The mean of the requests that the target is a percentage of, and whether all are the same.
+    /// The mean of the requests that the target is a percentage of, and whether they are all equal.
     pub request: Option<(i64, bool)>,
 }
 
@@ -217,9 +216,9 @@ fn counted_by(case: &Case<'_>, step: &MetricStep) -> Option<CountedMetric> {
     })
 }
 
-/// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
+/// Returns the last time that the controller removed most replicas at once and added some later, if events show it.
 fn dropped(case: &Case<'_>) -> Option<Dropped> {
-    /// Fewer are not worth mentioning.
+    /// Smaller drops are not worth mentioning.
     const SEVERAL: i32 = 4;
     let (rescales, _) = case.pass.input.rescales();
     let last = rescales
@@ -295,7 +294,7 @@ impl AtMax {
         metric.filter(|_| ratio.is_some_and(|ratio| ratio <= 1.0))
     }
 
-    /// Whether nothing speaks against the metrics.
+    /// Whether there is no evidence against the metrics.
     fn is_sound(&self) -> bool {
         let Bound {
             is_disabled,
@@ -309,7 +308,7 @@ impl AtMax {
         !is_disabled && self.below().is_none() && is_trusted
     }
 
-    /// Whether the requests of the target's template end the problem once all pods have them.
+    /// Whether the requests of the target's template solve the problem once all pods have them.
     fn template_is_enough(&self) -> bool {
         let adjusted = self.adjusted.as_ref();
         adjusted.is_some_and(|it| it.changes.is_empty())
@@ -363,10 +362,10 @@ impl AtMax {
         })
     }
 
-    /// Returns the advice if nothing speaks against the metrics: to raise the maximum, or what they are compared
-    /// with.
+    /// Returns the advice if there is no evidence against the metrics: to raise the maximum, or the request or target
+    /// that they are compared with.
     fn raise(&self, about: &About<'_>) -> Advice {
-        /// A maximum is hardly raised further than by this factor at once.
+        /// A maximum is rarely raised by more than this factor at once.
         const MOST: i32 = 4;
         let Bound {
             asked, bound: max, ..
@@ -466,7 +465,7 @@ mod tests {
                 "of an average",
                 most(&queue_of(&build::average("75"), "900", 4), 7),
             ),
-            ("beside one that you may not read", most(&unread, 5)),
+            ("next to one that you may not read", most(&unread, 5)),
             (
                 "of the minimum",
                 with_spec(&busy, &json!({"minReplicas": 4, "maxReplicas": 4})),
@@ -535,7 +534,7 @@ mod tests {
             $ kubectl hpa predict web -n default --max 12
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
             $ kubectl hpa predict web -n default --target queue=150
-        beside one that you may not read: warning, explains, without it 12 -> 8
+        next to one that you may not read: warning, explains, without it 12 -> 8
             the metrics propose 12 (900 at 75 per pod), and maxReplicas is 5
             - queue is 900 in all, at 75 per pod.
             - queue is at 300% of its target.
@@ -561,7 +560,7 @@ mod tests {
         "#);
     }
 
-    /// Pods that have only just started use most of what is above the maximum: their start is what to look at.
+    /// Pods that have only just started use most of what exceeds the maximum: their start is the thing to look at.
     #[test]
     fn a_maximum_beside_hot_pods_that_start_follows_them() {
         let pods = |young: &str| {
@@ -597,7 +596,7 @@ mod tests {
         assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
     }
 
-    /// The metrics' amounts are stated in absolute terms, and the other sufficient change is found by playing it.
+    /// The metrics' amounts are stated in absolute terms, and another change that is enough is found by playing it.
     #[test]
     fn a_maximum_is_not_the_only_lever() {
         let metrics = [
@@ -687,7 +686,7 @@ mod tests {
                 of_template(&busy, json!({"cpu": "100m"}), partition.clone()),
             ),
             (
-                "of pods below a partition, beside a template that requests enough",
+                "of pods below a partition, with a template that requests enough",
                 of_template(&busy, more_cpu, partition),
             ),
             (
@@ -828,7 +827,7 @@ mod tests {
             > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more. If the template changes, lower partition (2) to 0 in the update strategy.
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
-        of pods below a partition, beside a template that requests enough: warning, explains, without it 8 -> 8
+        of pods below a partition, with a template that requests enough: warning, explains, without it 8 -> 8
             the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
@@ -860,7 +859,7 @@ mod tests {
         "#);
     }
 
-    /// A load that returns after most replicas were removed at once had better kept some.
+    /// If the load returns after most replicas were removed at once, keeping some would have been better.
     #[test]
     fn a_drop_in_one_step_is_named_while_the_load_is_back() {
         let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));

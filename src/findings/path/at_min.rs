@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Fewer replicas are offered only if what is counted is in order.
+    /// Fewer replicas are offered only if nothing is wrong with the counted pods and metrics.
     #[test]
     fn a_minimum_beside_a_finding_about_what_is_counted_follows_it() {
         let spec = with_spec(&pods("10m"), &at_once(&json!({})));
@@ -175,8 +175,8 @@ mod tests {
         assert_eq!(follows(&foreign), Some(Code::ForeignPods));
     }
 
-    /// A setting that keeps the replicas on purpose needs no action, and a tolerance that cannot be set has a
-    /// target instead.
+    /// A setting that keeps the replicas on purpose needs no action, and if the tolerance cannot be set, a target is
+    /// named instead.
     #[test]
     fn what_may_be_on_purpose() {
         let pinned = |items: &[Value]| {

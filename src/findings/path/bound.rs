@@ -14,7 +14,7 @@ pub struct Bound {
     pub bound: i32,
     /// The count proposed without it.
     pub asked: i32,
-    /// The time since which the status has reported the same.
+    /// The time since which the status has reported the same bound.
     pub since: Option<Timestamp>,
     /// Whether scaling in that direction is disabled as well.
     pub is_disabled: bool,
@@ -22,7 +22,7 @@ pub struct Bound {
     pub metric: Option<usize>,
     /// Current over target of that metric.
     pub ratio: Option<f64>,
-    /// The evidence against that metric, if it is no resource.
+    /// The evidence against that metric, if it is not a resource.
     pub suspicion: Option<Suspicion>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
     })
 }
 
-/// Returns the evidence against a metric that is no resource.
+/// Returns the evidence against a metric that is not a resource.
 pub(super) fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
     if step.is_resource() {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Optio
     by_cpu(case, ratio).or(counter.map(Suspicion::Counter))
 }
 
-/// Returns the use of cpu, if it speaks against a metric of this ratio.
+/// Returns the use of cpu, if it contradicts a metric of this ratio.
 fn by_cpu(case: &Case<'_>, ratio: f64) -> Option<Suspicion> {
     /// The shares of the requests below which pods count as idle, and above which they count as busy.
     const IDLE: f64 = 0.1;
@@ -88,7 +88,7 @@ fn by_cpu(case: &Case<'_>, ratio: f64) -> Option<Suspicion> {
     speaks.then_some(Suspicion::Cpu(share))
 }
 
-/// Returns a value below 0 of a metric whose sum is therefore the largest number.
+/// Returns a negative value of a metric whose sum the controller therefore takes as the largest number.
 fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     let total = step.proposal()?.total.as_ref()?.milli_value();
     let MetricAnswer::External(values) = case.snapshot().metrics.get(step.index)? else {
@@ -247,7 +247,7 @@ mod tests {
         );
     }
 
-    /// A bound is not what to change where something speaks against the metric.
+    /// If there is evidence against the metric, the bound is not what to change.
     #[test]
     fn what_speaks_against_the_metric_of_a_bound() {
         let queue = |value: &str, cpu: &[&str]| {

@@ -25,7 +25,7 @@ pub enum Correction<const UP: bool> {
 /// Replicas that an earlier pass has corrected to a bound that still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorrectedBefore {
-    /// The side of the bound on which they were.
+    /// The bound beyond which they were.
     pub side: Direction,
     /// The bound, and the replicas since then.
     pub bound: i32,
@@ -35,12 +35,12 @@ pub struct CorrectedBefore {
     pub at: Timestamp,
     /// The change that preceded it.
     pub changed: Changed,
-    /// The replicas that the metrics propose, if the bound still keeps the target from them.
+    /// The replicas that the metrics propose, if the bound still prevents them.
     pub asked: Option<i32>,
 }
 
 impl CorrectedBefore {
-    /// Returns another bound: the earlier replicas, or the metrics' proposal within reason.
+    /// Returns another bound: the earlier replicas, or the metrics' proposal if it is within reason.
     pub fn earlier(&self) -> Option<i32> {
         let is_near = |asked: &i32| (1..=self.bound.saturating_mul(4)).contains(asked);
         self.from.or(self.asked.filter(is_near))
@@ -52,18 +52,18 @@ impl CorrectedBefore {
 pub enum Changed {
     /// The HPA was created.
     Created,
-    /// The HPA, by the field manager that wrote the bound.
+    /// The HPA changed, according to the field manager that wrote the bound.
     Bound,
-    /// The replicas: the HPA had not been changed for long.
+    /// The replicas changed: the HPA had not been changed for a long time.
     Replicas,
-    /// One of the two.
+    /// Either the HPA or the replicas changed.
     Unknown,
 }
 
 /// Replicas that this pass corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrected {
-    /// The side of the bound on which they are.
+    /// The bound beyond which they are.
     pub side: Direction,
     /// The replicas before the pass.
     pub current: i32,
@@ -76,13 +76,13 @@ pub struct Corrected {
 /// The reason why replicas are beyond a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BeyondBoundCause {
-    /// The bound is assumed, and that of the HPA allows the replicas.
+    /// The bound is assumed, and the running HPA's bound allows the replicas.
     Assumed,
     /// The replicas are assumed.
     AssumedReplicas,
     /// The HPA is new: it has no status yet.
     NewHpa,
-    /// The controller itself left these replicas, so the bound was changed after that.
+    /// The controller itself left these replicas, so the bound was changed later.
     Changed,
     /// A person set them, as `other-writer` reports.
     Person,
@@ -102,10 +102,11 @@ impl BeyondBoundCause {
     }
 }
 
-/// The longest time in which a pass follows a change of the HPA or of the replicas, and the target follows the pass.
+/// The longest time within which a pass follows a change of the HPA or of the replicas, and the target follows the
+/// pass.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
-/// Whether something happens within that time.
+/// Whether something happens within [`SETTLED`].
 fn is_soon(after: SignedDuration) -> bool {
     (SignedDuration::ZERO..=SETTLED).contains(&after)
 }
@@ -131,8 +132,8 @@ fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
     }
 }
 
-/// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
-/// them, if nothing has been scaled since then: by its newest event, or by the status of the last pass.
+/// Returns the bound beyond which the replicas were, how many there were, and when the controller corrected them, if
+/// nothing has been scaled since: from its newest event, or from the status of the last pass.
 fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
     let hpa = &case.snapshot().hpa;
     let evidence = &case.pass.input.evidence;
@@ -226,7 +227,7 @@ impl SideWords {
         tried(about, &format!("{} {bound}", self.flag), &patch)
     }
 
-    /// Returns the last writer of the bound. KEDA writes those of its HPAs on behalf of somebody else.
+    /// Returns the last writer of the bound. KEDA writes the bounds of its HPAs on behalf of someone else.
     fn writer<'a>(&self, about: &About<'a>) -> Option<&'a ManagedFieldsEntry> {
         let hpa = about.hpa();
         let entry = hpa.written.last_writer(self.owned);
@@ -687,7 +688,7 @@ mod tests {
         }
     }
 
-    /// A correction refers to what scaled the target, unless a person did, or that is not shown.
+    /// A correction refers to what scaled the target, unless a person did or that finding is not shown.
     #[test]
     fn replicas_beyond_a_bound_that_a_program_sets() {
         let advice = |manager: &str, ignored: &[Code]| {
@@ -709,7 +710,7 @@ mod tests {
         assert_eq!(advice("helm", &ignored), (unknown, 2));
     }
 
-    /// A bound that has changed is what to change, and not what something scaled the target to.
+    /// If the bound has changed, the advice is about the bound, and not about what scaled the target.
     #[test]
     fn a_bound_that_has_changed() {
         let least = json!({"spec": {"minReplicas": 6}});
@@ -798,7 +799,7 @@ mod tests {
         assert_eq!(unknown.commands.last().map(String::as_str), Some(fields));
     }
 
-    /// Before the HPA was created, there was one replica, and that is in order.
+    /// Before the HPA was created, there was one replica, and nothing is wrong with that.
     #[test]
     fn a_minimum_of_a_new_hpa() {
         let at = "2026-11-21T05:59:00Z";

@@ -6,7 +6,7 @@ use crate::findings::prelude::*;
 
 /// The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.
 ///
-/// Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as well.
+/// Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change the bound as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectionDisabled {
     /// The direction.
@@ -15,7 +15,7 @@ pub struct DirectionDisabled {
     pub desired: i32,
     /// The replicas that are allowed.
     pub result: i32,
-    /// Another value of the bound, if the replicas are at it, which would keep them there as well.
+    /// A wider bound that is needed as well, because the replicas are at the bound; `None` if they are not.
     pub bound: Option<i32>,
 }
 

@@ -16,23 +16,23 @@ use crate::snapshot::memory::Recommendation;
 /// down sooner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldByWindow {
-    /// The direction that it holds back.
+    /// The direction that the recommendation holds back.
     pub against: Direction,
     /// The replicas that the metrics propose.
     pub desired: i32,
     /// The result.
     pub result: i32,
-    /// The recommendation that decides; the latest of equal ones.
+    /// The recommendation that decides; of equal ones, the latest.
     pub held_by: Recommendation,
     /// The origin of the recommendation.
     pub origin: RecommendationOrigin,
     /// The time for which a recommendation counts.
     pub window: SignedDuration,
-    /// The controller's default, in seconds, if the window is longer: somebody may want to scale sooner.
+    /// The controller's default, in seconds, if the window is longer: users may want to scale sooner.
     pub shorter: Option<i64>,
-    /// Whether each pod may have its own work, which the controller does not know about.
+    /// Whether each pod may have work of its own, which the controller does not know about.
     pub busy: bool,
-    /// The time since which the controller has led, if that is within the window: its history is no older.
+    /// The time at which the controller became the leader, if it is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
     /// Whether the earlier recommendation adds replicas that the metrics do not propose, instead of only keeping them.
     pub adds: bool,
@@ -199,14 +199,14 @@ pub struct Then {
     pub reached: Timestamp,
 }
 
-/// Returns the latest of the recommendations that are equal to one, which holds longest.
+/// Returns the latest recommendation that is equal to this one, because it holds longest.
 fn latest(case: &Case<'_>, one: Recommendation) -> Recommendation {
     let remembered = &case.pass.remembered.likely.recommendations;
     let equal = remembered.iter().filter(|it| it.replicas == one.replicas);
     equal.copied().max_by_key(|it| it.time).unwrap_or(one)
 }
 
-/// Returns the time since which the controller has led, if that is within a window.
+/// Returns the time at which the controller became the leader, if it is within a window.
 fn leads_since(case: &Case<'_>, window: SignedDuration) -> Option<Timestamp> {
     let now = case.snapshot().now;
     let lease = case.pass.input.evidence.lease?;
@@ -243,7 +243,7 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
         .windows(2)
         .filter(|pair| pair[0].replicas != pair[1].replicas);
     let takes_several = changes.nth(1).is_some();
-    // While they stay there, what an unread metric may ask for goes on.
+    // While they stay there, an unread metric may keep proposing more.
     let there = upcoming
         .iter()
         .rev()
@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
     }
 
-    /// Only a window that is longer than by default is more than what everybody has.
+    /// Only a window that is longer than the default delays more than usual.
     #[test]
     fn a_shorter_window_is_the_default() {
         let shorter = |rules: &Value, items: &[Value]| {
@@ -469,7 +469,7 @@ mod tests {
         assert_eq!((busy("1"), busy("2")), (Some(true), Some(false)));
     }
 
-    /// Which pods are busy, the controller does not know: a window only delays their end.
+    /// The controller does not know which pods are busy: a window only delays their end.
     #[test]
     fn a_hold_of_pods_with_work_of_their_own() {
         let held = |per_pod: &str, owner: bool| {

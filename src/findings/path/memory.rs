@@ -6,8 +6,8 @@ use crate::findings::requests::is_alike;
 use crate::findings::targets::{Headroom, ProposalOf, room};
 use crate::whatif::thresholds::{Borders, UnitScale};
 
-/// Memory where all pods use about the same amount, so it probably does not come from the load that they
-/// share. It keeps replicas while any other metrics need at most half of them.
+/// Memory of which all pods use about the same amount, so it probably does not come from the load that they share. It
+/// keeps replicas while the other metrics, if any, need at most half of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlikeMemory {
     /// The place of the metric in the spec, from 0.
@@ -16,11 +16,11 @@ pub struct AlikeMemory {
     pub scale: UnitScale,
     /// The metric, in the unit of its target.
     pub now: i64,
-    /// The highest value at which it proposes fewer replicas.
+    /// The highest value at which the metric proposes fewer replicas.
     pub at: i64,
     /// One pod fewer.
     pub fewer: i32,
-    /// The change with which fewer pods would be enough.
+    /// The change that would make fewer pods enough.
     pub room: Headroom,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn is_baseline<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
 }
 
 impl AlikeMemory {
-    /// Returns the sentence that memory that is not shared keeps the replicas.
+    /// Returns a sentence that says that memory, which pods do not share, keeps the replicas.
     pub(super) fn summary(&self, about: &About<'_>) -> String {
         format!(
             "for {}, {} must be {} or less; it is {}",
@@ -76,7 +76,7 @@ impl AlikeMemory {
         )
     }
 
-    /// Returns the advice on it.
+    /// Returns the advice on memory that keeps the replicas.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
         let instead = match about.hpa().spec.metrics.len() {
             1 => "scale on load",
@@ -96,7 +96,7 @@ mod tests {
     use crate::findings::testing::{found, said, state, with, with_spec};
     use crate::findings::{Code, Facts};
 
-    /// A target of 80%: fewer pods cannot share what each needs.
+    /// A target of 80%: fewer pods cannot share memory that each of them needs.
     #[test]
     fn memory_that_each_pod_needs_keeps_the_replicas() {
         let state = |metrics: &[Value], cpu: &str, usages: [&str; 4]| {
@@ -134,7 +134,7 @@ mod tests {
                 Some((60, false, "120Mi")),
             ),
             (
-                "beside",
+                "along with cpu",
                 state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
                 Code::Rounding,
                 Some((60, true, "120Mi")),
@@ -153,7 +153,7 @@ mod tests {
             ),
             // Cpu needs 3 of the 4.
             (
-                "beside busy pods",
+                "next to busy pods",
                 state(&[memory(), cpu()], "30m", ["70Mi"; 4]),
                 Code::Rounding,
                 None,
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The request or target that gives memory room is found by playing it, and never exceeds the limits.
+    /// The request or target that leaves memory room is found by playing it, and never exceeds the limits.
     #[test]
     fn room_for_memory_is_what_the_pods_may_have() {
         let share = || build::resource("memory", &build::utilization(80));

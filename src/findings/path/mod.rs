@@ -93,14 +93,14 @@ impl LimitStep {
         }
     }
 
-    /// Whether a direction is disabled and enabling it would have an effect: at the lowest bound it would not.
+    /// Whether a direction is disabled and enabling it would have an effect; at the lowest bound, it would not.
     fn is_only_disabled(&self, case: &Case<'_>) -> bool {
         self.is_disabled() && !(self.is_bound() && self.wider(case) == self.result)
     }
 }
 
-/// Returns the last limit on the replicas, if it changes the metrics' proposal. A recommendation that holds
-/// them may hide a limit that would hold them as well.
+/// Returns the last limit on the replicas, if it changes the metrics' proposal. A recommendation that holds the
+/// replicas may hide a limit that would hold them as well.
 fn limit(case: &Case<'_>) -> Option<LimitStep> {
     let of = |decision: &Decision| decision.limit().filter(|it| it.holds()).cloned();
     let Some(held) = held(case) else {
@@ -121,7 +121,7 @@ fn limit(case: &Case<'_>) -> Option<LimitStep> {
     })
 }
 
-/// Returns the Rollout that has its template from the target, and may keep that at 0.
+/// Returns the Rollout that takes its template from the target, and may keep the target at 0.
 pub(crate) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.workload()?;
     case.surroundings()
@@ -149,8 +149,8 @@ pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     }
 }
 
-/// Returns the highest value for fewer replicas, or the lowest for more, in readable form: for bytes and
-/// millions, fewer digits are shown, and the shown value is on the same side.
+/// Returns the highest value for fewer replicas, or the lowest for more, in readable form: bytes and millions have
+/// fewer digits, and rounding never crosses the threshold.
 fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     let (least, base, parts) = match scale.format {
         Format::BinarySI => (1000.0, 1024.0, 10.0),
@@ -190,7 +190,7 @@ fn is_limited(decision: &Decision, is_it: fn(&LimitStep) -> bool) -> bool {
         .is_some_and(|limit| limit.holds() && is_it(limit))
 }
 
-/// The field of the window of scaling down.
+/// The field of the scale-down window.
 pub(crate) const DOWN_WINDOW: &str = "behavior.scaleDown.stabilizationWindowSeconds";
 
 /// The stabilization windows that people set, in seconds.
@@ -239,14 +239,14 @@ pub(crate) fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Comman
         .collect()
 }
 
-/// Returns the same for one field of the spec.
+/// Returns the commands that predict and make a change of one field of the spec.
 pub(crate) fn set(about: &About<'_>, path: &str, value: i64) -> Vec<Command> {
     let nested = |value: Value, name: &str| json!({ name: value });
     let patch = path.rsplit('.').fold(value.into(), nested);
     tried(about, &format!("--set {path}={value}"), &patch)
 }
 
-/// Describes what a Rollout does with the replicas of the workload that has its template.
+/// Describes what a Rollout does with the replicas of the workload whose template it uses.
 pub(crate) fn scales_down(
     rollout: &CrossVersionObjectReference,
     when: Option<ScaleDown>,
@@ -270,8 +270,7 @@ impl About<'_> {
         Some(format!("It scales up{by}, with a window of {window}s."))
     }
 
-    /// Returns a sentence about a scale-up window that holds no earlier recommendation, because there is none in
-    /// it.
+    /// Returns a sentence about a scale-up window that is too short to contain an earlier recommendation.
     pub(crate) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
         let rules = self.hpa().spec.rules(Direction::Up)?;

@@ -22,7 +22,7 @@ pub struct RateLimited {
     pub limit: RateLimit,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
-    /// The evidence against that metric, if it is no resource.
+    /// The evidence against that metric, if it is not a resource.
     pub suspicion: Option<Suspicion>,
 }
 
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.
+    /// Three pods and four more in the last minute: the policy is used up, so the limit is the current number.
     #[test]
     fn a_policy_that_is_used_up() {
         let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);

@@ -12,7 +12,7 @@ use crate::whatif::thresholds::Borders;
 /// of the replicas, then the HPA may never scale down: raise the request, or scale on another metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounding {
-    /// Its index in the spec, from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The replicas.
     pub replicas: i32,
@@ -20,9 +20,9 @@ pub struct Rounding {
     pub exact: f64,
     /// The metric's value with one replica fewer, in the unit of the borders.
     pub one_fewer: Option<i64>,
-    /// The values at which it would propose other replicas, if known.
+    /// The values at which the metric would propose other replicas, if known.
     pub borders: Option<Borders>,
-    /// The other metrics that propose as many, by index in the spec.
+    /// The other metrics that propose the same number, by index in the spec.
     pub beside: Vec<usize>,
     /// The time for which a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
@@ -133,7 +133,7 @@ impl Rounding {
         ))
     }
 
-    /// Describes the value from which on the metric proposes fewer replicas.
+    /// Describes the highest value at which the metric proposes fewer replicas.
     fn about_fewer(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
         let at = threshold(&borders.scale, borders.fewer?, Direction::Down);
         let label = about.label(self.metric);
@@ -149,8 +149,8 @@ impl Rounding {
     }
 }
 
-/// Returns the value of a metric if this many replicas share the load. The pods share their usage, but not a value of
-/// something else, nor memory that each needs. The usage of pods that do not count is unknown.
+/// Returns the value of a metric if this many replicas share the load. Pods share their usage, but not the value of
+/// another object, nor memory that each of them needs. The usage of pods that do not count is unknown.
 fn one_fewer<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -178,10 +178,10 @@ mod tests {
 
     use crate::findings::testing::{found, said, state, with};
 
-    /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. Nobody has asked for fewer.
+    /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. No metric has asked for fewer.
     #[test]
     fn what_is_rounded_up_asks_for_nothing() {
-        let beside = |queue: &str| {
+        let others = |queue: &str| {
             let metrics = [
                 build::resource("cpu", &build::utilization(50)),
                 build::external("queue", &build::average("10")),
@@ -197,8 +197,8 @@ mod tests {
             });
             facts.unwrap().beside
         };
-        assert_eq!(beside("32"), vec![1]);
-        assert_eq!(beside("20"), Vec::<usize>::new());
+        assert_eq!(others("32"), vec![1]);
+        assert_eq!(others("20"), Vec::<usize>::new());
     }
 
     /// 0.5 × 6 is 3, and 0.48 × 6 is 2.88.
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!([surge("25m"), surge("24m")], [false, true]);
     }
 
-    /// Bytes are shown with one decimal: a threshold that is rounded must still be on its side.
+    /// Bytes are shown with one decimal: a rounded threshold must stay on its side.
     #[test]
     fn thresholds_in_bytes_hold_as_they_are_shown() {
         let metric = build::resource("memory", &build::average("77Mi"));

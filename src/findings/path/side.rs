@@ -8,7 +8,7 @@ use crate::snapshot::hpa::{HpaSpec, ScalingRules};
 pub(crate) struct SideWords {
     /// The field of the bound.
     pub(crate) bound: &'static str,
-    /// The same as a field that a field manager owns.
+    /// The field of the bound, as a field manager owns it.
     pub(super) owned: SpecField,
     /// The flag of `predict` that assumes another bound.
     pub(super) flag: &'static str,
@@ -18,13 +18,13 @@ pub(crate) struct SideWords {
     pub(crate) rules: &'static str,
     /// The place of replicas that the bound does not allow, and of a metric whose proposal goes there.
     pub(crate) beyond: &'static str,
-    /// Such replicas, compared with the bound.
+    /// The comparative for such replicas.
     pub(super) other: &'static str,
-    /// To allow them.
+    /// The verb for allowing such replicas.
     pub(super) change: &'static str,
-    /// A bound that allows them.
+    /// The adjective for a bound that allows such replicas.
     pub(super) further: &'static str,
-    /// To qualify the farthest count that is allowed.
+    /// The words before the farthest count that is allowed.
     pub(crate) farthest: &'static str,
 }
 
@@ -55,7 +55,7 @@ static DOWN: SideWords = SideWords {
 };
 
 impl Direction {
-    /// Both, as `behavior` lists them.
+    /// Both directions, in the order of `behavior`.
     pub(crate) const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
     /// Returns the terms for the side of an HPA in this direction.
@@ -84,7 +84,7 @@ impl HpaSpec {
         }
     }
 
-    /// Returns the rules of a side to change them. An HPA without any gets them.
+    /// Returns the rules of a side, to change them. An HPA without rules gets some.
     pub(crate) fn rules_mut(&mut self, side: Direction) -> &mut ScalingRules {
         let behavior = self.behavior.get_or_insert_default();
         let rules = match side {

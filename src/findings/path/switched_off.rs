@@ -16,7 +16,7 @@ use crate::snapshot::surroundings::ScaleDown;
 pub struct SwitchedOff {
     /// The last writer of the target's replicas, and the time.
     pub writer: Option<(String, Timestamp)>,
-    /// The reason why that keeps it at 0, if it is known to.
+    /// The reason why the target stays at 0, if known.
     pub keeper: Option<Keeper>,
 }
 
@@ -113,7 +113,7 @@ impl Kind for SwitchedOff {
 }
 
 impl SwitchedOff {
-    /// Returns the ScaledObject that should scale the target up, unless something else keeps it at 0.
+    /// Returns the ScaledObject that should scale the target up, unless something else keeps the target at 0.
     fn scaled_object<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let owner = about.owner()?;
         match self.keeper {
@@ -272,7 +272,7 @@ fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper
     }
 }
 
-/// Returns the owner of the target, if it has one.
+/// Returns the owner of the target, if any.
 fn owner(case: &Case<'_>) -> Option<Keeper> {
     let owner = case.workload()?.metadata.controller()?;
     Some(Keeper::Owner(format!("{}/{}", owner.kind, owner.name)))
@@ -384,7 +384,7 @@ mod tests {
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
                 "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
         };
-        let beside = |more: Vec<Value>| [none.clone(), more].concat();
+        let along_with = |more: Vec<Value>| [none.clone(), more].concat();
         let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "App",
             "name": "web", "uid": "s", "controller": true}]}});
         let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
@@ -414,7 +414,7 @@ mod tests {
                      (spec.workloadRef).";
         for (items, want) in [
             (
-                beside(vec![
+                along_with(vec![
                     deployment("web", &json!({})),
                     rollout(Some("progressively")),
                 ]),
@@ -429,25 +429,25 @@ mod tests {
                 "Nothing to do: the HPA of-rollout scales Rollout/web, which runs the pods of this template.",
             ),
             (
-                beside(vec![deployment("web", &set_by("rollouts-controller"))]),
+                along_with(vec![deployment("web", &set_by("rollouts-controller"))]),
                 "Leave it at 0: a Rollout runs its pods. Point scaleTargetRef at that Rollout.",
             ),
             (
-                beside(vec![owned]),
+                along_with(vec![owned]),
                 "If it is meant to run, change App/web: it owns Deployment/web and may set its replicas.",
             ),
             // kubectl shows no writer by default.
             (
-                beside(vec![deployment("web", &owner)]),
+                along_with(vec![deployment("web", &owner)]),
                 "If it is meant to run, change App/web: it owns Deployment/web and may set its replicas.",
             ),
             (
-                beside(vec![deployment("web", &set_by("kubectl")), scaled]),
+                along_with(vec![deployment("web", &set_by("kubectl")), scaled]),
                 "Leave it: KEDA keeps it at 0 while no trigger is active.",
             ),
             (
                 of_keda(
-                    &beside(vec![deployment("web-primary", &json!({}))]),
+                    &along_with(vec![deployment("web-primary", &json!({}))]),
                     &json!({"metadata": {
                     "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
                 ),
@@ -463,7 +463,7 @@ mod tests {
         }
         let stated = said(
             Code::SwitchedOff,
-            &beside(vec![
+            &along_with(vec![
                 deployment("web", &json!({})),
                 rollout(Some("progressively")),
             ]),
@@ -473,7 +473,7 @@ mod tests {
         assert!(stated.evidence.iter().any(|it| it == want), "{stated:?}");
         // Flagger's pause is left alone.
         let paused = of_keda(
-            &beside(vec![deployment("web-primary", &json!({}))]),
+            &along_with(vec![deployment("web-primary", &json!({}))]),
             &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
         );
         let text = said(Code::PausedByKeda, &paused);

@@ -25,7 +25,7 @@ pub(crate) fn recommended(items: &[Value], time: &str) -> Vec<Value> {
     )
 }
 
-/// Returns a behavior that scales down at once, with more rules for a direction.
+/// Returns a behavior that scales down at once, with additional rules for a direction.
 pub(crate) fn at_once(rules: &Value) -> Value {
     let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     json!({ "behavior": build::with(behavior, rules) })

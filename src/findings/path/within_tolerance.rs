@@ -15,18 +15,18 @@ use crate::whatif::thresholds::Borders;
 /// replicas at any load is described at `rounding`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
-    /// Its index in the spec, from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// Current over target.
     pub ratio: f64,
     /// The tolerance on the side on which the metric is off.
     pub tolerance: f64,
-    /// The values at which it would propose other replicas, if known.
+    /// The values at which the metric would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
     pub narrower: Option<u8>,
-    /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and
-    /// nothing is wrong. There is none for fewer replicas.
+    /// The nearest target with which the pass proposes more now, if the version has no field for the tolerance and
+    /// nothing is wrong; never a target for fewer replicas.
     pub target: Option<PlayedAdjustment>,
     /// The memory metric that keeps the replicas at any load, if there is one.
     pub memory: Option<AlikeMemory>,
@@ -208,7 +208,7 @@ mod tests {
 
     use crate::findings::testing::{found, state, with};
 
-    /// The tolerance is a matter of more replicas only, and of nothing while something is wrong.
+    /// A tolerance is suggested only to add replicas, and not while something is wrong.
     #[test]
     fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
         let offered = |items: &[Value]| {

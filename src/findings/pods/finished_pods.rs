@@ -11,15 +11,16 @@ use crate::snapshot::pod::Phase;
 /// Delete the finished pods, or give them labels that the selector does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedPods {
-    /// Those that succeeded, by name.
+    /// The pods that succeeded, by name.
     pub succeeded: Vec<Box<str>>,
-    /// Those that failed, by name.
+    /// The pods that failed, by name.
     pub failed: Vec<Box<str>>,
-    /// The metrics that count the succeeded ones as pods without metrics, by index in the spec.
+    /// The metrics that count succeeded pods as pods without metrics, by index in the spec.
     pub missing_in: Vec<usize>,
     /// The first metric that fails, if none fails without these pods.
     pub fails: Option<usize>,
-    /// The owner of one of them, as `Kind/name`, if it may still need it: it is no controller of replicas.
+    /// The owner of one of the pods, as `Kind/name`, if it may still need the pod, because it does not control
+    /// replicas.
     pub owner: Option<String>,
 }
 

@@ -23,13 +23,14 @@ use crate::words::fills;
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
-/// Returns the condition of being one of these pods, by name.
+/// Returns a predicate that is true of these pods, by name.
 pub(crate) fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
     let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
     move |pod| names.contains(&pod.name)
 }
 
-/// Returns the owner of a finished pod, as `Kind/name`, if it may still need one: it is no controller of replicas.
+/// Returns the owner of a finished pod, as `Kind/name`, if it may still need the pod, because it does not control
+/// replicas.
 pub(crate) fn owner_of_finished(case: &Case<'_>) -> Option<String> {
     // Controllers that keep a number of pods replace a finished one at once, and no longer count it.
     const OF_REPLICAS: [&str; 4] = [
@@ -60,15 +61,15 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
         .is_some_and(|ready| ready.status == ConditionStatus::True)
 }
 
-/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown
-/// age is.
+/// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown age counts as
+/// younger.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
     let period = case.snapshot().controller.cpu_initialization_period;
     case.age(pod)
         .map_or(pod.phase == Phase::Pending, |age| age < period)
 }
 
-/// Whether a pod has certainly not been ready since it started, and that is not only assumed.
+/// Whether a pod has certainly not been ready since it started, and this is observed rather than assumed.
 fn was_never_ready<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
     let observed = case.observed_pod(pod);
@@ -119,8 +120,8 @@ fn is_stuck<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     case.age(pod).is_some_and(|age| age > limit)
 }
 
-/// Whether a container has restarted that still matters: init containers other than sidecars are done once
-/// the pod runs.
+/// Whether a container that still matters has restarted: init containers other than sidecars are done once the pod
+/// runs.
 fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
     let is_left = || pod.running(false).any(|own| own.name == status.name);
     status.restart_count > 0 && (pod.phase == Phase::Pending || is_left())
@@ -134,7 +135,7 @@ fn is_starting<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// Whether a pod has a value of its own if it is measured: it is alive, runs, and a container does not wait in an error.
+/// Whether a pod has a value if it is measured: it is active and running, and no container waits in an error.
 pub(crate) fn may_have_value(pod: &Pod) -> bool {
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();
@@ -168,7 +169,7 @@ fn weigh(
 fn add_nodes(about: &About<'_>, message: &str) -> Advice {
     /// The scheduler's words about nodes without access to a volume of the pod.
     const ELSEWHERE: [&str; 2] = ["volume node affinity", "PersistentVolume's node affinity"];
-    /// Its words about nodes that are full, and about those that the pod may not use.
+    /// The scheduler's words about full nodes, and about nodes that the pod may not use.
     const FULL: [&str; 2] = ["Insufficient", "Too many pods"];
     const CLOSED: [&str; 2] = ["didn't match", "untolerated taint"];
     let says = |words: [&str; 2]| words.iter().any(|it| message.contains(it));

@@ -12,7 +12,7 @@ use crate::findings::requests::Revisions;
 pub struct NeverReady {
     /// These pods.
     pub pods: Vec<StuckPod>,
-    /// All of them belong to this revision, while the target has pods of others.
+    /// The revision that all of them belong to, while the target has pods of others.
     pub revision: Option<Box<str>>,
     /// Whether all of them are of the revision of the target's template, so that its rollout does not end.
     pub is_current: bool,
@@ -293,8 +293,8 @@ mod tests {
         ");
     }
 
-    /// Pods that do not count because they never were ready are a consequence, also if their being ready would change
-    /// nothing.
+    /// If pods do not count because they were never ready, that finding is a consequence, even if their being ready
+    /// would change nothing.
     #[test]
     fn what_never_was_ready_comes_before_what_follows_from_it() {
         let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);

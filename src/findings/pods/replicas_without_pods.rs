@@ -13,26 +13,27 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
 /// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
-/// them. Metrics are multiplied by pods, not by replicas.
+/// them. The controller multiplies by pods, not by replicas.
 ///
 /// Find out what keeps the pods from being created: a quota, admission, or a pod that should be gone. Resume a Deployment
 /// that was paused before it created a ReplicaSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
-    /// `spec.replicas` of its scale.
+    /// `spec.replicas` of the target's scale.
     pub replicas: i32,
-    /// The number of its pods, without those that are being deleted.
+    /// The number of the target's pods, except pods that are being deleted.
     pub pods: i32,
     /// Whether this has lasted for minutes, or the workload reports that it fails to create pods.
     pub is_held_up: bool,
     /// The workload's message about it.
     pub failure: Option<Condition>,
-    /// The last event after which the pods should have existed; `None` also if the last pass found it otherwise.
+    /// The last event after which the pods should have existed; `None` also if the last pass found the target in
+    /// another state.
     pub since: Option<Timestamp>,
     /// The metric that counts the pods and not the replicas, by index in the spec.
     pub metric: Option<usize>,
-    /// The pod that a StatefulSet waits for before it creates the next one, or one that should long be gone, with the time
-    /// by which it should.
+    /// The pod that a StatefulSet waits for before it creates the next one, or a pod that should long be gone, with the
+    /// time by which it should have been.
     pub waits_for: Option<(Box<str>, Option<Timestamp>)>,
     /// The workload with which the target creates the pods, and the replicas in its spec, if they are fewer.
     pub owned: Option<(CrossVersionObjectReference, i32)>,
@@ -227,8 +228,8 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns the number of pods that the target has, by its reported number. An input may lack pods; some kinds report only
-/// ready ones, and a StatefulSet those that are being deleted as well.
+/// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
+/// only ready pods, and a StatefulSet includes pods that are being deleted.
 fn present(case: &Case<'_>, reported: i32) -> i32 {
     let own: Vec<&Pod> = case.own_pods().filter(|pod| !pod.has_ended()).collect();
     let active = own.iter().filter(|pod| pod.is_active());
@@ -256,8 +257,8 @@ fn waits_for(case: &Case<'_>) -> Option<(Box<str>, Option<Timestamp>)> {
         .map(|pod| (pod.name.clone(), None))
 }
 
-/// Returns when the target, its replicas or its pods are known to have last changed in a way that lets it create pods;
-/// `ends` is whether it has no pods, so that the metrics have no value.
+/// Returns when the target, its replicas or its pods are known to have last changed in a way that lets the target
+/// create pods; `ends` is whether it has no pods, so that the metrics have no value.
 fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
     let status = &case.snapshot().hpa.status;
     let active = status.condition("ScalingActive");
@@ -273,8 +274,8 @@ fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
     ]
 }
 
-/// Whether the last pass, which was seconds ago unless the controller is known to be silent, found the target otherwise:
-/// with other replicas, unless it is known when they were set, or with a value where this one has none.
+/// Whether the last pass, which was seconds ago unless the controller is known to be silent, found the target in
+/// another state: with other replicas, unless it is known when they were set, or with a value that this pass lacks.
 fn was_otherwise(case: &Case<'_>, replicas: i32, ends: bool) -> bool {
     let input = &case.pass.input;
     let is_silent = input.lapsed_lease().is_some() || input.replicas_unseen_since().is_some();
@@ -411,8 +412,8 @@ mod tests {
                 with_pods(&scaled(long_ago), &["web-2"], &deleted),
             ),
             ("fail", fails("True")),
-            ("fail, beside pods of a Job", of_others),
-            ("are all missing, beside a pod of a Job", alone),
+            ("fail, next to pods of a Job", of_others),
+            ("are all missing, next to a pod of a Job", alone),
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
@@ -472,14 +473,14 @@ mod tests {
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
-        fail, beside pods of a Job: warning, aside
+        fail, next to pods of a Job: warning, aside
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
             - Deployment/web: FailedCreate: exceeded quota.
             > Find out what keeps the pods from being created: a quota, or admission.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
-        are all missing, beside a pod of a Job: warning, aside
+        are all missing, next to a pod of a Job: warning, aside
             StatefulSet/web has 0 pods for 3 replicas
             > Wait until the pods are created.
             $ kubectl describe resourcequota -n default

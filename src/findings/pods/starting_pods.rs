@@ -7,18 +7,18 @@ use crate::findings::prelude::*;
 use crate::words::metric_format;
 
 /// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
-/// other pods, or they are not ready and the metric counts them nevertheless.
+/// other pods, or the metric counts them although they are not ready.
 ///
-/// Add a startup probe, or lengthen the stabilization window of scaling up.
+/// Add a startup probe, or lengthen the scale-up stabilization window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartingPods {
     /// These pods, by name.
     pub pods: Vec<Box<str>>,
     /// The start of the oldest of them.
     pub since: Timestamp,
-    /// The metric that counts them, by index in the spec.
+    /// The metric that counts the pods, by index in the spec.
     pub metric: usize,
-    /// The way in which they count.
+    /// The way in which the pods count.
     pub how: Starting,
 }
 
@@ -120,20 +120,20 @@ impl Kind for StartingPods {
     }
 }
 
-/// Whether the pods of a finding raise the proposal, so that a longer window of scaling up holds it back.
+/// Whether the pods of a finding raise the proposal, so that a longer scale-up window holds it back.
 fn raise_proposal(about: &About<'_>) -> bool {
     let without = about.finding.without.and_then(|it| it.proposal);
     without < about.pass.decision.proposal
 }
 
-/// The time for which a pod may still warm up after it became ready.
+/// The time for which a pod may still be warming up after it became ready.
 const WARM: SignedDuration = SignedDuration::from_mins(2);
 
 /// The factor by which a pod that is still warming up exceeds other pods.
 const WARMING_UP: f64 = 1.5;
 
 impl StartingPods {
-    /// Whether they use more than the others.
+    /// Whether the pods use more than the others.
     pub(crate) fn is_hot(&self) -> bool {
         matches!(self.how, Starting::Hot { .. })
     }
@@ -156,8 +156,8 @@ impl StartingPods {
         about.patch_spec(&json!({ "behavior": { "scaleUp": window } }))
     }
 
-    /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
-    /// been starting, if the API server accepts it.
+    /// Returns a scale-up window in seconds that is longer than the current one and than the time since the pods
+    /// started, if the API server accepts it.
     fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let least = started.max(present.into());
@@ -168,12 +168,12 @@ impl StartingPods {
 /// The way in which pods that are still starting count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starting {
-    /// They are not ready, but count anyway.
+    /// The pods are not ready, but count anyway.
     NotReady {
         /// Whether some of them have no metric, so that they count with an assumed value.
         are_assumed: bool,
     },
-    /// They are ready, and use more than the others, on average and in thousandths.
+    /// The pods are ready, and use more than the others, on average and in thousandths.
     Hot {
         /// Their usage.
         usage: i64,
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    /// Pods that have been starting for long: waiting comes first, as `Advice::of_past` needs it.
+    /// Pods that have been starting for a long time: waiting comes first, as `Advice::of_past` needs it.
     #[test]
     fn pods_that_take_long_to_start() {
         let rps = json!({"type": "Pods", "pods": {

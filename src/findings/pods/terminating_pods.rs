@@ -3,7 +3,7 @@
 use super::{filled, pod_names};
 use crate::findings::prelude::*;
 
-/// Ready pods that are being deleted count for Object and External metrics with a `Value` target.
+/// Ready pods that are being deleted still count in Object and External metrics with a `Value` target.
 ///
 /// Use an `AverageValue` target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub(crate) fn with_pods(items: &[Value], names: &[&str], patch: &Value) -> Vec<V
     })
 }
 
-/// Returns the state with a pod that is a Job's.
+/// Returns the state with a pod that belongs to a Job.
 pub(crate) fn of_job(items: &[Value], name: &str) -> Vec<Value> {
     with_pods(items, &[name], &owned("Job", "seed", &json!({})))
 }

@@ -11,9 +11,9 @@ use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
 
-/// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
-/// if they did. Or they are unready and count for CPU nevertheless, because they have been ready before, and it would
-/// be different if they did not.
+/// The usage of pods that are unready, pending or without metrics does not count, and the answer would be different if
+/// it did. Or unready pods count for CPU because they have been ready before, and the answer would be different if they
+/// did not.
 ///
 /// Find out why the pods are not ready, or have no metrics.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +23,12 @@ pub struct UncountedPods {
     pub pods: Vec<UncountedPod>,
     /// The number of the target's pods, except finished and terminating ones that have replacements.
     pub of: usize,
-    /// They count anyway, because they were ready before, and the result would differ if they did
-    /// not.
+    /// Whether the pods count anyway, because they were ready before, and the result would differ if they did not.
     pub count: bool,
-    /// They use so little that the result would be the same if they counted; without them it would differ.
+    /// Whether the pods use so little that the result would be the same if they counted; without them it would differ.
     pub idle: bool,
-    /// The nodes that they are on while other pods of the target are on others: one, or all those without metrics.
+    /// The nodes that these pods are on while the other pods of the target are on others: a single node, or all nodes
+    /// without metrics.
     pub nodes: Vec<Box<str>>,
     /// Whether all of them are ready and without metrics, and the pods with metrics are on other nodes.
     pub unscraped: bool,
@@ -141,7 +141,7 @@ pub struct UncountedPod {
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
-    /// Whether it does not count only because of an assumption, whose author knows why.
+    /// Whether the pod does not count only because of an assumption, so the user knows why.
     pub is_only_assumed: bool,
 }
 
@@ -186,7 +186,7 @@ impl UncountedPods {
         failing.or(self.pods.first())
     }
 
-    /// Names the first pod, to follow a sentence, unless the advice does.
+    /// Names the first pod, to follow a sentence, unless the advice names it.
     fn named(&self, about: &About<'_>) -> String {
         if self.pods.iter().any(|it| failing(about.pod(it)).is_some()) {
             String::new()
@@ -205,7 +205,7 @@ impl UncountedPods {
         }
     }
 
-    /// Describes how they affect the answer, to follow a sentence.
+    /// Describes how the pods affect the answer, to follow a sentence.
     fn cost(&self, about: &About<'_>) -> String {
         if self.count || self.idle {
             about.cost()
@@ -214,9 +214,9 @@ impl UncountedPods {
         }
     }
 
-    /// Describes why they do not count, with the pods of each of the first causes: errors, then others.
+    /// Describes why the pods do not count, with the pods of each of the first causes: errors, then others.
     fn causes(&self, about: &About<'_>) -> Vec<String> {
-        /// Each pod may have a time of its own.
+        /// Each pod may have a different time.
         const SHOWN: usize = 5;
         let mut of: BTreeMap<String, ((bool, usize), Vec<&str>)> = BTreeMap::new();
         for (place, uncounted) in self.pods.iter().enumerate() {
@@ -389,7 +389,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns the rows of a metric, or those of pods that do not run if it has none because of them.
+/// Returns the rows of a metric, or rows for pods that do not run if they are the reason why the metric has none.
 fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
     let is_its = |it: &Finding| it.facts.kind().failed_metrics() == [step.index];
     if !case.found().any(|it| leave_no_value(it) && is_its(it)) {
@@ -406,7 +406,7 @@ fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
         .collect()
 }
 
-/// Whether a metric that no pod counts for keeps the pass from an answer.
+/// Whether a metric for which no pod counts keeps the pass from an answer.
 fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
     case.answer().proposal.is_none() && step.is_failed() && step.ready_rows().next().is_none()
 }
@@ -420,8 +420,8 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     }
 }
 
-/// Whether it is only assumed that a pod does not run or is not ready, or since when. One that has never been ready is not
-/// ready in fact.
+/// Whether it is only assumed that a pod does not run or is not ready, or since when. A pod that has never been ready
+/// is actually not ready.
 fn assumes_unready<'p>(case: &Case<'p>, pod: &'p Pod, clause: Clause) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
     case.observed_pod(pod).is_none_or(|was| match clause {
@@ -682,7 +682,7 @@ mod tests {
         ");
     }
 
-    /// Many pods of which each has its own time.
+    /// Many pods, each with a different time.
     #[test]
     fn causes_of_many_pods() {
         let mut items = state(&[cpu()], &["80m"; 9]);
@@ -946,7 +946,7 @@ mod tests {
         assert!(text.evidence.iter().any(says), "{text:?}");
     }
 
-    /// Of pods that have just started nothing is assumed, and an answer that stays the same has no other number.
+    /// Nothing is assumed about pods that have just started, and an answer that stays the same has no other number.
     #[test]
     fn a_cost_is_told_if_it_is_known() {
         let left_out = |started: &str, max: i32| {

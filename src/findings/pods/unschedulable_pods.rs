@@ -129,16 +129,16 @@ const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
 /// The cluster autoscaler's report on a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Autoscaler {
-    /// Whether it adds a node for the pod.
+    /// Whether the autoscaler adds a node for the pod.
     pub adds: bool,
-    /// Its message.
+    /// The autoscaler's message.
     pub message: String,
-    /// The time of its latest report.
+    /// The time of the autoscaler's latest report.
     pub at: Option<Timestamp>,
 }
 
 impl Autoscaler {
-    /// Describes its report.
+    /// Describes the autoscaler's report.
     fn sentence(&self, about: &About<'_>) -> String {
         let at = self
             .at

@@ -12,18 +12,19 @@ use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
-/// busy one of them is. Of the containers without a metric of their own, it is the one whose usage is furthest above the
-/// pod's share of its request. A container that uses less than half as much as another, or less than another and clearly
-/// more than it requests, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native
-/// sidecars counts and their requests do not.
+/// busy one of them is. Of the containers without a ContainerResource metric, that is the one whose usage is furthest
+/// above the pod's share of its request. A container that uses less than half as much as another, or less than another
+/// and clearly more than it requests, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the
+/// usage of native sidecars counts and their requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers. If the pod hides how busy one is, it is the first. The others are sorted by usage, the highest
-    /// first; those with a metric of their own come after others, and those whose requests do not count last.
+    /// The containers. If the pod hides how busy one is, that one is first. The others are sorted by usage, the highest
+    /// first; containers with a ContainerResource metric come after others, and containers whose requests do not count
+    /// come last.
     pub shares: Vec<ContainerShare>,
     /// The number of pods in the sums.
     pub pods: usize,
@@ -31,7 +32,8 @@ pub struct DilutedByContainer {
     pub proposal: i32,
     /// The proposal from the first container alone, with the same target, if the pod hides how busy it is.
     pub alone: Option<i32>,
-    /// The metric's proposal if the requests of sidecars count, if they do not and that makes a difference.
+    /// The metric's proposal if the requests of sidecars counted; `None` if they do count, or if that makes no
+    /// difference.
     pub with_sidecars: Option<i32>,
 }
 
@@ -135,7 +137,7 @@ pub struct ContainerShare {
     pub usage: i64,
     /// The requests.
     pub request: i64,
-    /// Whether its requests count; those of sidecars do since 1.29.
+    /// Whether the container's requests count; requests of sidecars count since 1.29.
     pub is_counted: bool,
 }
 
@@ -219,8 +221,8 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     })
 }
 
-/// Sorts containers as [`DilutedByContainer::shares`], and returns whether the pod, which uses this percentage of its
-/// request as a whole, hides how busy the first one is.
+/// Sorts containers as [`DilutedByContainer::shares`] says, and returns whether the pod, which uses this percentage of
+/// its request as a whole, hides how busy the first container is.
 fn bring_to_front(
     case: &Case<'_>,
     step: &MetricStep,
@@ -248,8 +250,8 @@ fn bring_to_front(
     most.is_some()
 }
 
-/// Returns the usage of the container that uses most in each of the target's counted pods, together. It may have another
-/// name in some of them, or no request.
+/// Returns the usage of the container that uses most in each of the target's counted pods, summed over the pods. The
+/// container may have another name in some of them, or no request.
 fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     let own = case.counted(step).filter(|(_, pod)| !case.is_foreign(pod));
     total(own.map(|(_, pod)| {
@@ -258,7 +260,8 @@ fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     }))
 }
 
-/// Decides with a metric that looks only at a container. If there are no such metrics, the pods have no other container.
+/// Decides with a metric that looks only at a container. In versions without such metrics, it removes the other
+/// containers instead.
 fn decide_alone(case: &Case<'_>, metric: usize, container: &str) -> Decision {
     let has_type = case.snapshot().controller.gates.container_metrics;
     case.decide(|it| {
@@ -403,7 +406,7 @@ mod tests {
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
-        let beside = with(
+        let of_other = with(
             &with_container(&two, &build::requesting("proxy", "45m"), "60m", "55m"),
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
@@ -435,7 +438,7 @@ mod tests {
         let states = [
             ("by an idle container", idle),
             ("by one with a metric of its own", own),
-            ("beside one with a metric of its own", beside),
+            ("next to one with its own metric", of_other),
             ("not at all", busy),
             // The other one is busier: 98% and 200%, of 107% in the pods.
             ("by a small busy container", small),
@@ -447,15 +450,15 @@ mod tests {
             // 82% of 70% for two pods, and 41% with the requests of the sidecars.
             ("by sidecars that do not count", native("v1.28.15")),
             (
-                "by sidecars that do not count, beside a container with a metric of its own",
+                "by sidecars that do not count, with a container that has its own metric",
                 with(&shown, "ControllerState", &gate),
             ),
             (
-                "by sidecars that do not count, beside a container whose metric is ignored",
+                "by sidecars that do not count, with a container whose metric is ignored",
                 shown.clone(),
             ),
             (
-                "by sidecars that do not count and use most, beside a container with a metric of its own",
+                "by sidecars that do not count and use most, with a container that has its own metric",
                 with(
                     &with(&shown, "PodMetrics", &mostly),
                     "ControllerState",
@@ -482,7 +485,7 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         by one with a metric of its own: none
-        beside one with a metric of its own: info, aside, without it 4 -> 4
+        next to one with its own metric: info, aside, without it 4 -> 4
             cpu is at 79% over all containers, while proxy uses 122.2% of its request
             - proxy uses 110m of 90m, 122.2%, in 2 pods.
             - app uses 120m of 200m, 60%, in 2 pods.
@@ -501,22 +504,22 @@ mod tests {
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             > Upgrade to Kubernetes 1.30, and use a ContainerResource metric for app.
-        by sidecars that do not count, beside a container with a metric of its own: info, aside, without it 4 -> 4
+        by sidecars that do not count, with a container that has its own metric: info, aside, without it 4 -> 4
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 160m of 200m, 80%, in 2 pods.
             - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
             - The requests of sidecars count as of Kubernetes 1.29.
             - With these requests, the answer is the same: 4 replicas.
             > Upgrade to Kubernetes 1.29.
-        by sidecars that do not count, beside a container whose metric is ignored: as by sidecars that do not count
-        by sidecars that do not count and use most, beside a container with a metric of its own: warning, explains, without it 2 -> 2
+        by sidecars that do not count, with a container whose metric is ignored: as by sidecars that do not count
+        by sidecars that do not count and use most, with a container that has its own metric: warning, explains, without it 2 -> 2
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 60m of 200m, 30%, in 2 pods.
             - proxy uses 120m of 200m, 60%, in 2 pods, a request that does not count.
             - The requests of sidecars count as of Kubernetes 1.29.
             - With these requests: 2 replicas.
             > Upgrade to Kubernetes 1.29.
-        by sidecars that do not count and use most: as by sidecars that do not count and use most, beside a container with a metric of its own
+        by sidecars that do not count and use most: as by sidecars that do not count and use most, with a container that has its own metric
         by sidecars that count: warning, explains, without it 3 -> 3
             cpu is at 41% over all containers, while app uses 80% of its request
             - app uses 160m of 200m, 80%, in 2 pods.
@@ -539,7 +542,7 @@ mod tests {
         );
         let states = [
             (
-                "a busy one, beside an idle one that uses a little more",
+                "a busy one, next to an idle one that uses a little more",
                 with_containers(&two, "app 97m/100m, proxy 100m/1"),
             ),
             (
@@ -547,15 +550,15 @@ mod tests {
                 with_containers(&two, "app 97m/100m, proxy 100m/200m, log 1m/200m"),
             ),
             (
-                "a large one, beside a small one that is busier",
+                "a large one, next to a small one that is busier",
                 with_containers(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
             ),
             (
-                "a large one that is very busy, beside an idle one that uses more",
+                "a large one that is very busy, next to an idle one that uses more",
                 with_containers(&two, "app 230m/240m, proxy 300m/2"),
             ),
             (
-                "one above its request, beside an idle one that uses more",
+                "one above its request, next to an idle one that uses more",
                 with_containers(&two, "app 105m/100m, proxy 110m/1"),
             ),
             (
@@ -567,7 +570,7 @@ mod tests {
                 with_containers(&two, "app 110m/400m, proxy 60m/40m"),
             ),
             (
-                "a large one, beside one with half of its usage",
+                "a large one, next to one with half of its usage",
                 with_containers(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
             ),
             (
@@ -575,7 +578,7 @@ mod tests {
                 with_containers(&shown, "app 70m/100m, proxy 35m/10m"),
             ),
             (
-                "a small busy one, beside a large one that only some pods have",
+                "a small busy one, next to a large one that only some pods have",
                 renamed(&with_containers(
                     &four,
                     "app 70m/100m, proxy 30m/10m, log 1m/50m",
@@ -583,7 +586,7 @@ mod tests {
             ),
         ];
         insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
-        a busy one, beside an idle one that uses a little more: warning, explains, without it 3 -> 3
+        a busy one, next to an idle one that uses a little more: warning, explains, without it 3 -> 3
             cpu is at 17% over all containers, while app uses 97% of its request
             - app uses 194m of 200m, 97%, in 2 pods.
             - proxy uses 200m of 2, 10%, in 2 pods.
@@ -600,7 +603,7 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
-        a large one, beside a small one that is busier: warning, explains, without it 3 -> 3
+        a large one, next to a small one that is busier: warning, explains, without it 3 -> 3
             cpu is at 26% over all containers, while app uses 90% of its request
             - app uses 180m of 200m, 90%, in 2 pods.
             - proxy uses 100m of 60m, 166.7%, in 2 pods.
@@ -609,7 +612,7 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
-        a large one that is very busy, beside an idle one that uses more: warning, explains, without it 3 -> 3
+        a large one that is very busy, next to an idle one that uses more: warning, explains, without it 3 -> 3
             cpu is at 23% over all containers, while app uses 95.8% of its request
             - app uses 460m of 480m, 95.8%, in 2 pods.
             - proxy uses 600m of 4, 15%, in 2 pods.
@@ -617,7 +620,7 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
-        one above its request, beside an idle one that uses more: warning, explains, without it 3 -> 3
+        one above its request, next to an idle one that uses more: warning, explains, without it 3 -> 3
             cpu is at 19% over all containers, while app uses 105% of its request
             - app uses 210m of 200m, 105%, in 2 pods.
             - proxy uses 220m of 2, 11%, in 2 pods.
@@ -627,7 +630,7 @@ mod tests {
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         one with about as much usage, but a request that is too small: none
         one with half of the usage, and a request that is too small: none
-        a large one, beside one with half of its usage: warning, explains, without it 3 -> 3
+        a large one, next to one with half of its usage: warning, explains, without it 3 -> 3
             cpu is at 44% over all containers, while app uses 80% of its request
             - app uses 480m of 600m, 80%, in 2 pods.
             - proxy uses 240m of 40m, 600%, in 2 pods.
@@ -637,7 +640,7 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         one with half of the usage of one with a metric of its own: none
-        a small busy one, beside a large one that only some pods have: none
+        a small busy one, next to a large one that only some pods have: none
         "#);
     }
 

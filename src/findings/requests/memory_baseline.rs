@@ -6,7 +6,7 @@ use crate::findings::prelude::*;
 use crate::findings::targets::{Headroom, ProposalOf, room};
 
 /// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
-/// have been at `maxReplicas` for long.
+/// have been at `maxReplicas` for a long time.
 ///
 /// Raise the memory request, or a target that is an amount, or drop the metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct MemoryBaseline {
     pub oldest: Timestamp,
     /// The start of the newest pod.
     pub newest: Timestamp,
-    /// The change with which the metric would propose no more replicas than there are, or fewer at the maximum.
+    /// The change with which the metric would propose no more than the current replicas or, at the maximum, fewer.
     pub room: Headroom,
 }
 
@@ -238,7 +238,7 @@ mod tests {
             queue(&build::average("10")),
         ];
         let both = with_spec(&by_hand("120Mi"), &json!({ "metrics": metrics }));
-        let beside = [both, vec![build::queue(&["40"])]].concat();
+        let with_queue = [both, vec![build::queue(&["40"])]].concat();
         let on_delete = json!({"type": "OnDelete"});
         let partition = json!({"rollingUpdate": {"partition": 2}});
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
@@ -253,11 +253,11 @@ mod tests {
                 of_set("100Mi", &on_delete),
             ),
             (
-                "of pods that have to be deleted, beside a template that requests more",
+                "of pods that have to be deleted, with a template that requests more",
                 of_set("150Mi", &on_delete),
             ),
             (
-                "of pods that have to be deleted, beside a template that requests enough",
+                "of pods that have to be deleted, with a template that requests enough",
                 of_set("300Mi", &on_delete),
             ),
             ("below a partition", of_set("100Mi", &partition)),
@@ -273,7 +273,10 @@ mod tests {
             ),
             ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
             ("where the template requests enough", by_hand("120Mi")),
-            ("where it does, beside a metric that proposes more", beside),
+            (
+                "where it does, with a metric that proposes more",
+                with_queue,
+            ),
             ("where the template requests too little", by_hand("90Mi")),
         ];
         // A share of the request is stated without the number of pods.
@@ -315,8 +318,8 @@ mod tests {
             - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
             > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=memory=240Mi
-        of pods that have to be deleted, beside a template that requests more: as of pods that have to be deleted
-        of pods that have to be deleted, beside a template that requests enough: none
+        of pods that have to be deleted, with a template that requests more: as of pods that have to be deleted
+        of pods that have to be deleted, with a template that requests enough: none
         below a partition: warning, explains, without it 1 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
@@ -333,7 +336,7 @@ mod tests {
         where a later pod uses less: none
         within the tolerance: none
         where the template requests enough: none
-        where it does, beside a metric that proposes more: none
+        where it does, with a metric that proposes more: none
         where the template requests too little: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.

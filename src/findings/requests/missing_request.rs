@@ -15,8 +15,8 @@ use crate::snapshot::pod::Requests;
 /// The target of a metric is a percentage of the request, and a container of a pod that the selector matches has no
 /// request for the resource. One such container fails the metric for all pods.
 ///
-/// Set the request in the template or by the annotation of whatever injects the container, or look at another container
-/// with a ContainerResource metric.
+/// Set the request in the template or with the annotation of the injector, or look at another container with a
+/// ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRequest {
     /// The index of the metric in the spec, from 0.
@@ -25,8 +25,8 @@ pub struct MissingRequest {
     pub resource: String,
     /// The containers, by name and source.
     pub containers: Vec<Unrequested>,
-    /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
-    /// metric can use it alone.
+    /// A container of the target's pods that has a request, if the others are injected: a ContainerResource metric can
+    /// look at it alone.
     pub instead: Option<String>,
 }
 
@@ -167,7 +167,7 @@ pub struct Unrequested {
     pub source: ContainerOrigin,
     /// The pods, by name.
     pub pods: Vec<Box<str>>,
-    /// Its highest usage in one pod, in milli-units, if it was measured.
+    /// The container's highest usage in one pod, in milli-units, if measured.
     pub usage: Option<i64>,
 }
 
@@ -176,7 +176,7 @@ pub struct Unrequested {
 pub enum ContainerOrigin {
     /// The template of the target.
     Template,
-    /// Something added it to a pod of the target.
+    /// Something added the container to a pod of the target.
     Injected,
     /// The pod is of an earlier revision of the target.
     Earlier,
@@ -185,7 +185,7 @@ pub enum ContainerOrigin {
         /// The object, as `Kind/name`.
         owner: Option<String>,
     },
-    /// The template has a request. Nothing shows that the pod is of an earlier one.
+    /// The template has a request. Nothing shows that the pod was made from an earlier template.
     Lost,
     /// The template or the owner was not read.
     Unknown,
@@ -311,25 +311,25 @@ impl Unrequested {
         }
     }
 
-    /// Whether it is Istio's proxy.
+    /// Whether the container is Istio's proxy.
     fn is_of_istio(&self) -> bool {
         self.source == ContainerOrigin::Injected && &*self.container == "istio-proxy"
     }
 
-    /// Whether its pods belong to others.
+    /// Whether the container's pods belong to others.
     fn is_foreign(&self) -> bool {
         matches!(self.source, ContainerOrigin::Foreign { .. })
     }
 
-    /// Whether its pods go away by themselves, or should have their own labels.
+    /// Whether the container's pods go away by themselves, or should have other labels.
     fn goes(&self) -> bool {
         self.is_foreign() || self.source == ContainerOrigin::Earlier
     }
 }
 
 impl MissingRequest {
-    /// Returns the containers that the advice is about: those of the origin to change first, and injected ones if that is
-    /// the template.
+    /// Returns the containers that the advice is about: those whose origin is to be changed first, and injected ones if
+    /// that origin is the template.
     fn named(&self) -> impl Iterator<Item = &Unrequested> {
         let first = self.containers.first().map(|it| &it.source);
         let with_injected = matches!(
@@ -341,7 +341,7 @@ impl MissingRequest {
         })
     }
 
-    /// Returns the names of some of the containers, each once: one may be of several origins.
+    /// Returns the names of some of the containers, each once: a container may have several origins.
     fn names(&self, is_meant: impl Fn(&Unrequested) -> bool) -> Vec<&str> {
         let mut names = Vec::new();
         for container in self.containers.iter().filter(|it| is_meant(it)) {
@@ -503,8 +503,9 @@ impl MissingRequest {
         self.names(|it| sources.contains(&&it.source) && self.limit(about, it) == Some(0))
     }
 
-    /// Returns the annotations that give the injected containers requests, unless one of them has none, or another metric
-    /// needs none, and a limit of 0 forbids a request or an annotation would remove others.
+    /// Returns the annotations that give the injected containers requests; `None` if a container has no annotation, or
+    /// if a limit of 0 forbids a request or an annotation would remove other amounts, and another metric makes the
+    /// request unnecessary.
     fn annotations(&self, about: &About<'_>) -> Option<Vec<&'static str>> {
         let closed = self.closed(about, &[&ContainerOrigin::Injected]);
         let is_more = !closed.is_empty() || self.replaces_defaults(about);
@@ -515,7 +516,7 @@ impl MissingRequest {
         injected.map(|it| annotation(it, &self.resource)).collect()
     }
 
-    /// Whether the annotations would remove what else an injected container requests and is limited to: the first one of
+    /// Whether the annotations would remove other requests and limits of an injected container: the first annotation of
     /// Istio's proxy replaces all defaults.
     fn replaces_defaults(&self, about: &About<'_>) -> bool {
         let containers = self.containers.iter();
@@ -526,9 +527,9 @@ impl MissingRequest {
         amounts.any(|(_, amount)| !amount.is_zero())
     }
 
-    /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny, or what limits and the pod's own request allow if that is lower; `None` if
-    /// the usage is unknown, or they allow none.
+    /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample of an
+    /// idle pod does not make it tiny, or the most that limits and the pod's own request allow if that is less; `None`
+    /// if the usage is unknown, or they allow no request.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .target_of(self.metric)
@@ -646,7 +647,7 @@ mod tests {
     };
     use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
 
-    /// Each Job is an origin of its own, and a report shows only a few of them.
+    /// Each Job is a separate origin, and a report shows only a few of them.
     #[test]
     fn requests_that_many_jobs_lack() {
         let two = state(&[cpu_of(50)], &["50m", "50m"]);
@@ -658,11 +659,11 @@ mod tests {
                 "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
             build::with(build::pod(&name), &patch)
         };
-        let beside = |items: &[Value], number: usize, containers: Value| {
+        let along_with = |items: &[Value], number: usize, containers: Value| {
             let jobs = (0..number).map(|it| job(it, &containers));
             [Vec::from_iter(jobs), items.to_vec()].concat()
         };
-        let jobs = |number: usize| beside(&items, number, json!([{"name": "seed"}]));
+        let jobs = |number: usize| along_with(&items, number, json!([{"name": "seed"}]));
         let (seed, app) = (json!([{"name": "seed"}]), json!([{"name": "app"}]));
         let of_template = with(&two, "Pod", &json!({"spec": {"containers": app}}));
         let states = [
@@ -670,11 +671,11 @@ mod tests {
             ("nine", jobs(9)),
             (
                 "five, with two containers each",
-                beside(&items, 5, json!([{"name": "seed"}, {"name": "log"}])),
+                along_with(&items, 5, json!([{"name": "seed"}, {"name": "log"}])),
             ),
             (
-                "seven, beside the template",
-                beside(&owned(&of_template, &app), 7, seed),
+                "seven, next to the template",
+                along_with(&owned(&of_template, &app), 7, seed),
             ),
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
@@ -710,7 +711,7 @@ mod tests {
             - Without these pods: 2 replicas.
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
-        seven, beside the template: error, explains
+        seven, next to the template: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
@@ -783,7 +784,7 @@ mod tests {
             with(&items, "Deployment", &status)
         };
         // The status counts no pod that has failed or is being deleted.
-        let beside = |patch: Value| {
+        let along_with = |patch: Value| {
             let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
             let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
             let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
@@ -859,15 +860,15 @@ mod tests {
             ("of an injected container", owned(&sidecar, &app)),
             ("of a container of the template", owned(&sidecar, &both)),
             (
-                "of a container of the template, beside an injected one",
+                "of a container of the template, next to an injected one",
                 both_unset,
             ),
             (
-                "of a container of the template, beside one that an annotation sets",
+                "of a container of the template, next to one that an annotation sets",
                 annotated(json!({})),
             ),
             (
-                "of a container of the template, beside one of Istio with other resources",
+                "of a container of the template, next to one of Istio with other resources",
                 kept.clone(),
             ),
             ("of one of Istio with other resources alone", {
@@ -899,7 +900,7 @@ mod tests {
                 ),
             ),
             (
-                "of a container of the template, beside an injected one with a limit of 0",
+                "of a container of the template, next to an injected one with a limit of 0",
                 annotated(json!({"cpu": "0"})),
             ),
             ("of pods that state no owner", sidecar.clone()),
@@ -927,12 +928,12 @@ mod tests {
             ),
             ("of a container of a new template", updating.clone()),
             (
-                "of a container of a new template, beside a failed pod",
-                beside(json!({"status": {"phase": "Failed"}})),
+                "of a container of a new template, next to a failed pod",
+                along_with(json!({"status": {"phase": "Failed"}})),
             ),
             (
-                "of a container of a new template, beside a deleted pod",
-                beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+                "of a container of a new template, next to a deleted pod",
+                along_with(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
             ),
             (
                 "of a container of the template, in pods of an earlier revision",
@@ -971,7 +972,7 @@ mod tests {
                 closed("istio-proxy"),
             ),
             (
-                "of an injected container, beside one that has a limit of 0",
+                "of an injected container, next to one that has a limit of 0",
                 two_injected("foo", "0"),
             ),
             (
@@ -1011,7 +1012,7 @@ mod tests {
             > Set a cpu request for proxy in Deployment/web.
             $ kubectl set resources deployment/web -n default -c proxy --requests=cpu=100m
             @ pod/web-0 pod/web-1
-        of a container of the template, beside an injected one: error, explains
+        of a container of the template, next to an injected one: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1019,7 +1020,7 @@ mod tests {
             > Set a cpu request for app in Deployment/web and let the injector set a cpu request for proxy.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
-        of a container of the template, beside one that an annotation sets: error, explains
+        of a container of the template, next to one that an annotation sets: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1029,7 +1030,7 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m"}}}}}'
             @ pod/web-0 pod/web-1
-        of a container of the template, beside one of Istio with other resources: error, explains
+        of a container of the template, next to one of Istio with other resources: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1071,7 +1072,7 @@ mod tests {
             > Set a cpu request for app in Deployment/web. Then resume Deployment/web: it is paused.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
-        of a container of the template, beside an injected one with a limit of 0: error, explains
+        of a container of the template, next to an injected one with a limit of 0: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1131,14 +1132,14 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-1
         of a container of a new template: as of a container whose request the template has lost
-        of a container of a new template, beside a failed pod: error, explains
+        of a container of a new template, next to a failed pod: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: it is in the template of Deployment/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Deployment/web.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-1 pod/web-2
-        of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
+        of a container of a new template, next to a deleted pod: as of a container of a new template, next to a failed pod
         of a container of the template, in pods of an earlier revision: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
@@ -1175,7 +1176,7 @@ mod tests {
             > Raise or remove the zero cpu limit of app and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0: as of one of Istio with other resources alone
-        of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
+        of an injected container, next to one that has a limit of 0: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1271,7 +1272,7 @@ mod tests {
         }
     }
 
-    /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
+    /// Pods of an earlier revision without a request. No rollout replaces pods with `OnDelete`.
     #[test]
     fn pods_that_no_rollout_replaces() {
         let kind = "StatefulSet";
@@ -1394,7 +1395,7 @@ mod tests {
                 of_owner(&lacking(rolling(1))),
             ),
             (
-                "a partition of 2, pods 1 and 2, beside a Job's pod 0, and the template lacks it",
+                "a partition of 2, pods 1 and 2, next to a Job's pod 0, and the template lacks it",
                 beside_job,
             ),
             ("all pods", state_of(json!({}), 0, 0)),
@@ -1494,7 +1495,7 @@ mod tests {
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in StatefulSet/web. Then lower partition (1) to 0 in the update strategy. Db/web owns StatefulSet/web: change it there.
             @ pod/web-0 pod/web-1
-        a partition of 2, pods 1 and 2, beside a Job's pod 0, and the template lacks it: error, explains
+        a partition of 2, pods 1 and 2, next to a Job's pod 0, and the template lacks it: error, explains
             the target of cpu is a percentage of the request, and container app in 3 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: it is in the template of StatefulSet/web.
             - Container app, in seed-0: the pod belongs to Job/seed, not to StatefulSet/web.

@@ -48,14 +48,14 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     }
 }
 
-/// Whether the controller looks at a container of a Resource metric by a metric of its own.
+/// Whether a container of a Resource metric also has a ContainerResource metric that the controller reads.
 fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
     let metrics = &case.snapshot().hpa.spec.metrics;
     let own = metrics[metric].of_container(container).id();
     !case.rules().rejects_container_metrics && metrics.iter().any(|it| it.id() == own)
 }
 
-/// Turns a Resource metric into the metric of a single container.
+/// Turns a Resource metric into a ContainerResource metric.
 fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
     let spec = &mut snapshot.hpa.spec.metrics[metric];
     *spec = spec.of_container(container);
@@ -68,8 +68,8 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
         .filter_map(|step| Some((step, step.target.utilization()?)))
 }
 
-/// Returns the requests of a pod that count in a metric, in milli-units and by container, or that of the pod as a whole if
-/// it or another one, with which it is compared, states such.
+/// Returns the requests of a pod that count in a metric, in milli-units and by container, or the request of the pod as
+/// a whole if this pod or the other, with which it is compared, states one.
 fn counted_requests<'a>(
     case: &'a Case<'_>,
     pod: &'a Pod,
@@ -92,13 +92,13 @@ fn request_of(case: &Case<'_>, pod: &Pod, step: &MetricStep) -> Option<i64> {
     total(requests.map(|it| it.1))
 }
 
-/// Whether usages are similar: the lowest is this share of the highest.
+/// Whether usages are similar: the lowest is at least a fixed share of the highest.
 fn are_alike(least: i64, most: i64) -> bool {
     const ALIKE: f64 = 0.8;
     least as f64 >= most as f64 * ALIKE
 }
 
-/// Whether at least two pods count in a metric of a resource, and all use about the same as observed.
+/// Whether at least two observed pods count in a metric of a resource, and all use about the same.
 pub(crate) fn is_alike(case: &Case<'_>, step: &MetricStep) -> bool {
     let usages: Vec<i64> = case
         .counted(step)
@@ -128,11 +128,11 @@ fn compared(
 
 /// The pods of the target, with the known facts about their revisions.
 pub(crate) struct Revisions<'p> {
-    /// Those that are neither finished nor terminating; the target's status counts no others.
+    /// The pods that are neither finished nor terminating; the target's status counts no others.
     own: Vec<&'p Pod>,
     /// The revision of the target's template.
     pub(crate) current: Option<&'p str>,
-    /// Whether there is only one revision, also among the other pods.
+    /// Whether there is only one revision, including the other pods.
     is_one: bool,
     /// The number of replicas with that template, according to the target.
     updated: Option<usize>,
@@ -179,7 +179,7 @@ impl<'p> Revisions<'p> {
         }
     }
 
-    /// Returns the pods of which it is not known that they have an earlier template, if there are any.
+    /// Returns the pods that are not known to have an earlier template, if there are any.
     fn may_be_current(&self) -> Option<impl Iterator<Item = &'p Pod>> {
         let own = self.own.iter().copied();
         let mut rest = own
@@ -194,8 +194,9 @@ impl<'p> Revisions<'p> {
         self.may_be_current().is_some_and(|mut own| own.all(has))
     }
 
-    /// Whether a pod has a container that the target's template lacks from an earlier template, and not from an injector:
-    /// that template has it or, if it was not read, not all pods that may have the target's do, `is_everywhere`.
+    /// Whether a pod has a container, which the target's template lacks, from an earlier template and not from an
+    /// injector: the earlier template has it or, if that was not read, some pod that may have the target's template
+    /// lacks the container (not `is_everywhere`).
     fn is_left(&self, case: &Case<'_>, pod: &Pod, container: &str, is_everywhere: bool) -> bool {
         let had = case.template_of(pod).map(|it| it.has_container(container));
         had.unwrap_or(!is_everywhere && self.is_current(pod) != Some(true))
@@ -225,7 +226,7 @@ impl<'p> Revisions<'p> {
 /// What keeps pods of a target at an earlier template until someone acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// They are only replaced once they are deleted, for this reason.
+    /// The target replaces pods only once they are deleted, for this reason.
     ByHand(&'static str),
     /// The target is paused.
     Paused,
@@ -262,7 +263,7 @@ impl Held {
     }
 }
 
-/// Returns a request of at least an amount, in the steps in which people state requests.
+/// Returns a request of at least an amount, rounded up as people state requests.
 pub(crate) fn rounded_request(resource: &str, needed: i64) -> Option<Quantity> {
     let step = match resource {
         "cpu" => 10,
@@ -280,7 +281,7 @@ pub(crate) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
     amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
 }
 
-/// Returns the mean of amounts, and whether all are the same, if all are known.
+/// Returns the mean of amounts, and whether they are all equal, if all are known.
 pub(crate) fn mean(amounts: impl Iterator<Item = Option<i64>> + Clone) -> Option<(i64, bool)> {
     let number = i64::try_from(amounts.clone().count()).ok()?;
     let mean = total(amounts.clone())?.checked_div(number)?;
@@ -336,8 +337,8 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that,
-    /// after its first words.
+    /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does
+    /// that; `first` begins the sentence.
     pub(crate) fn after_template(&self, first: &str) -> Option<String> {
         let mut pods = Vec::from_iter(self.finding.pods());
         if pods.is_empty() {
@@ -363,8 +364,8 @@ impl<'a> About<'a> {
         pods.map(|pod| &*pod.name).collect()
     }
 
-    /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
-    /// else. If the rollout leaves some of them alone, someone has to replace them.
+    /// Returns the advice to wait until these pods' rollout ends, with the reason, or to do something else. If the
+    /// rollout leaves some of them alone, someone has to replace them.
     pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: Option<&str>) -> Advice {
         match (self.held(pods), self.replacement().promotion()) {
             (Some(Held::ByHand(why)), _) => Remedy::DeleteEarlier
@@ -406,7 +407,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.
+    /// Returns a sentence about the pods' limits, or their absence, if the metric is above all that they request.
     pub(crate) fn of_requests(&self, metric: usize) -> Option<String> {
         let step = self.step(metric)?;
         let share = step

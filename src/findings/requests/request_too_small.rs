@@ -22,11 +22,11 @@ pub struct RequestTooSmall {
     pub resource: String,
     /// The container whose request is furthest below its usage; `None` if pods request as a whole.
     pub container: Option<Box<str>>,
-    /// Its highest request in a pod, in milli-units, once all pods are made from the target's template.
+    /// The container's highest request in a pod, in milli-units, once all pods are made from the target's template.
     pub request: i64,
-    /// Whether pods that have been made have other requests.
+    /// Whether the existing pods have other requests.
     pub is_new: bool,
-    /// Its mean usage in a pod, in milli-units.
+    /// The container's mean usage in a pod, in milli-units.
     pub usage: i64,
     /// The usage of the counted pods as a share of their requests.
     pub share: f64,
@@ -36,9 +36,9 @@ pub struct RequestTooSmall {
     pub since: Timestamp,
     /// A request with which the pods use about the target.
     pub enough: Quantity,
-    /// Whether it is above a limit.
+    /// Whether that request is above a limit.
     pub is_above_limit: bool,
-    /// Whether it is more than the request or limit of the pod as a whole leaves.
+    /// Whether that request is more than the request or limit of the pod as a whole leaves.
     pub is_above_room: bool,
 }
 
@@ -159,7 +159,7 @@ impl RequestTooSmall {
     }
 }
 
-/// Whether another finding explains the usage of a metric, or its share.
+/// Whether another finding explains the usage of a metric, or the share that it is of the requests.
 fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     match &finding.facts {
         Facts::MemoryBaseline(it) => it.metric == step.index,
@@ -173,8 +173,8 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
-/// Returns the time since which the replicas have had to be enough: that of the last rescale or, if later, that at which a
-/// limit was reached, because what came a minute ago may be a burst.
+/// Returns the time since which the replicas have had to be enough: the time of the last rescale or, if later, the time
+/// at which a limit was reached, because a load that came a minute ago may be a burst.
 fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
     let limited = hpa.status.condition("ScalingLimited");
     let reached = limited
@@ -184,8 +184,8 @@ fn steady_since(hpa: &Hpa) -> Option<Timestamp> {
     Some(rescaled.max(reached.unwrap_or(Timestamp::UNIX_EPOCH)))
 }
 
-/// Whether pods of the target's template have other containers that count in a metric than these pods, apart from injected
-/// ones, so that their usage is unknown.
+/// Whether the target's template and the current pods differ in the containers that count in a metric, apart from
+/// injected ones, so that the usage of new pods is unknown.
 pub(crate) fn changes_containers(case: &Case<'_>, step: &MetricStep) -> bool {
     let Some(template) = case.template() else {
         return false;
@@ -377,15 +377,15 @@ mod tests {
         let states = [
             ("by far", hot.clone()),
             (
-                "that something else sets, beside a template that is too small as well",
+                "that something else sets, with a template that is too small as well",
                 owned(&hot, &json!([build::requesting("app", "90m")])),
             ),
             (
-                "of pods that have to be deleted, beside a new template with a limit alone",
+                "of pods that have to be deleted, with a new template with a limit alone",
                 patched("400m", limits("400m")),
             ),
             (
-                "of pods that have to be deleted, beside a new template of pods as a whole",
+                "of pods that have to be deleted, with a new template of pods as a whole",
                 patched("100m", json!({"resources": {"requests": {"cpu": "600m"}}})),
             ),
             (
@@ -405,33 +405,33 @@ mod tests {
                 "of pods of which one has requests as a whole",
                 with_pod(&hot, "web-0", &whole),
             ),
-            ("of pods as a whole, beside a new template", of_new_template),
+            ("of pods as a whole, with a new template", of_new_template),
             ("of pods that have to be deleted", on_delete("100m")),
             (
-                "of pods that have to be deleted, beside a new template of another container",
+                "of pods that have to be deleted, with a new template of another container",
                 patched(
                     "100m",
                     json!({"containers": [build::requesting("main", "600m")]}),
                 ),
             ),
             (
-                "of pods that have to be deleted, beside a new template without their busiest container",
+                "of pods that have to be deleted, with a new template without their busiest container",
                 dropped,
             ),
             (
-                "of pods that have to be deleted, beside a new template without requests",
+                "of pods that have to be deleted, with a new template without requests",
                 patched("100m", json!({"containers": [{"name": "app"}]})),
             ),
             (
-                "of pods that have to be deleted, beside a new template",
+                "of pods that have to be deleted, with a new template",
                 on_delete("400m"),
             ),
             (
-                "of pods that have to be deleted, beside a template that is too small as well",
+                "of pods that have to be deleted, with a template that is too small as well",
                 too_small_as_well,
             ),
             (
-                "below a partition, beside a new template",
+                "below a partition, with a new template",
                 with(
                     &on_delete("400m"),
                     "StatefulSet",
@@ -451,7 +451,7 @@ mod tests {
                 ),
             ),
             (
-                "beside two without requests, within the request of the pod",
+                "next to two without requests, within the request of the pod",
                 with(
                     &of_container,
                     "Pod",
@@ -463,7 +463,7 @@ mod tests {
             ),
             ("up to a limit that a new template lacks", unlimited),
             (
-                "beside a target that is low",
+                "with a target that is low",
                 with(
                     &hot,
                     "HorizontalPodAutoscaler",
@@ -479,7 +479,7 @@ mod tests {
                 ),
             ),
             (
-                "beside a container that hides little",
+                "next to a container that hides little",
                 with_container(
                     &busy(272, "300m"),
                     &build::requesting("proxy", "10m"),
@@ -497,7 +497,7 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
-        that something else sets, beside a template that is too small as well: warning, explains, without it 2 -> 2
+        that something else sets, with a template that is too small as well: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
@@ -505,8 +505,8 @@ mod tests {
             > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
-        of pods that have to be deleted, beside a new template with a limit alone: none
-        of pods that have to be deleted, beside a new template of pods as a whole: none
+        of pods that have to be deleted, with a new template with a limit alone: none
+        of pods that have to be deleted, with a new template of pods as a whole: none
         of pods that have to be deleted, up to a limit of the template: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
@@ -530,7 +530,7 @@ mod tests {
             > Raise the cpu request of each pod from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
         of pods of which one has requests as a whole: none
-        of pods as a whole, beside a new template: none
+        of pods as a whole, with a new template: none
         of pods that have to be deleted: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
@@ -539,11 +539,11 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
-        of pods that have to be deleted, beside a new template of another container: none
-        of pods that have to be deleted, beside a new template without their busiest container: none
-        of pods that have to be deleted, beside a new template without requests: as of pods that have to be deleted
-        of pods that have to be deleted, beside a new template: none
-        of pods that have to be deleted, beside a template that is too small as well: warning, explains, without it 2 -> 2
+        of pods that have to be deleted, with a new template of another container: none
+        of pods that have to be deleted, with a new template without their busiest container: none
+        of pods that have to be deleted, with a new template without requests: as of pods that have to be deleted
+        of pods that have to be deleted, with a new template: none
+        of pods that have to be deleted, with a template that is too small as well: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
@@ -551,7 +551,7 @@ mod tests {
             > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
-        below a partition, beside a new template: none
+        below a partition, with a new template: none
         up to a limit: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
@@ -566,7 +566,7 @@ mod tests {
             - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and the requests and limits of the pod as a whole to match, unless more pods lower its usage.
             @ deployment/web
-        beside two without requests, within the request of the pod: warning, explains, without it 2 -> 2
+        next to two without requests, within the request of the pod: warning, explains, without it 2 -> 2
             cpu in app is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
@@ -575,7 +575,7 @@ mod tests {
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
         up to a limit that a new template lacks: as by far
-        beside a target that is low: warning, explains, without it 2 -> 2
+        with a target that is low: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
@@ -589,7 +589,7 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
-        beside a container that hides little: warning, explains, without it 2 -> 2
+        next to a container that hides little: warning, explains, without it 2 -> 2
             cpu is at 272% of the requests, as in the last status
             - app requests 100m and uses 290m in each pod.
             - The HPA has not rescaled for 60m.

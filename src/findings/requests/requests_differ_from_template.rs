@@ -10,8 +10,8 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::requests::as_pod;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
-/// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
-/// them, or its template was changed, and the target is paused or only replaces pods that are deleted. The utilization
+/// The requests of the pods differ from the target's template: a VerticalPodAutoscaler or something else sets them, or
+/// the template was changed, and the target is paused or replaces pods only once they are deleted. The utilization
 /// changes with the requests.
 ///
 /// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, resume the target, or
@@ -30,7 +30,7 @@ pub struct RequestsDifferFromTemplate {
     pub vpa: Option<String>,
     /// The number of pods whose annotations state that a VerticalPodAutoscaler has changed them.
     pub updated: usize,
-    /// What lets pods keep the requests of an earlier template.
+    /// The reason why pods keep the requests of an earlier template.
     pub held: Option<Held>,
     /// Whether the templates that the pods were made from were read; otherwise, something else may have set
     /// the requests.
@@ -209,7 +209,7 @@ impl Kind for RequestsDifferFromTemplate {
     }
 }
 
-/// Returns the first metric for which requests of pods are not those of the target's template, with its target and the
+/// Returns the first metric for which pods have other requests than the target's template, with its target and the
 /// containers.
 fn first_differing<'p>(
     case: &Case<'p>,
@@ -222,8 +222,8 @@ fn first_differing<'p>(
     })
 }
 
-/// Returns the containers of pods whose requests are not those of the target's template, because pods are held at an
-/// earlier one or for another reason; `None` if no container differs.
+/// Returns the containers whose requests differ from the target's template, because pods are held at an earlier
+/// template or for another reason; `None` if no container differs.
 fn differing<'p>(
     case: &Case<'p>,
     step: &MetricStep,
@@ -289,7 +289,7 @@ fn vpas<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p VerticalPodAutoscaler> 
     })
 }
 
-/// Whether a VerticalPodAutoscaler sets a request of a container. None sets that of a pod as a whole.
+/// Whether a VerticalPodAutoscaler sets a request of a container. The request of a pod as a whole is never set by one.
 fn controls(vpa: &VerticalPodAutoscaler, container: Option<&str>, resource: &str) -> bool {
     container.is_some_and(|name| vpa.controls(name, resource))
 }
@@ -495,16 +495,16 @@ mod tests {
             ("in some pods of a rollout", rollout),
             ("in a pod of two in a rollout", updating.clone()),
             (
-                "in a pod of two in a rollout, beside a deleted one",
+                "in a pod of two in a rollout, next to a deleted one",
                 replaced(&updating, deleted.clone()),
             ),
             (
-                "in a pod of two in a rollout, beside a failed one",
+                "in a pod of two in a rollout, next to a failed one",
                 replaced(&updating, failed.clone()),
             ),
             ("but its limits", limited("100m")),
             (
-                "but a VerticalPodAutoscaler's, beside limits",
+                "but a VerticalPodAutoscaler's, with limits",
                 limited("500m"),
             ),
             ("in pods of the revision", updated(2)),
@@ -625,10 +625,10 @@ mod tests {
         but those of a VerticalPodAutoscaler of the container: as but a VerticalPodAutoscaler's
         in some pods of a rollout: none
         in a pod of two in a rollout: none
-        in a pod of two in a rollout, beside a deleted one: none
-        in a pod of two in a rollout, beside a failed one: none
+        in a pod of two in a rollout, next to a deleted one: none
+        in a pod of two in a rollout, next to a failed one: none
         but its limits: none
-        but a VerticalPodAutoscaler's, beside limits: as but a VerticalPodAutoscaler's
+        but a VerticalPodAutoscaler's, with limits: as but a VerticalPodAutoscaler's
         in pods of the revision: as but not a VerticalPodAutoscaler's
         in pods of an earlier revision: none
         in pods of which some are of an earlier revision: none

@@ -10,7 +10,7 @@ use crate::findings::wording::told;
 use crate::snapshot::pod::{ContainerStatus, Requests};
 
 /// The requests in the spec of pods are not those in effect, because a resize in place is pending. The controller
-/// computes the utilization with those of the spec.
+/// computes the utilization from the spec.
 ///
 /// Wait until the resize is done, or use a target of type AverageValue.
 #[derive(Debug, Clone, PartialEq, Eq)]

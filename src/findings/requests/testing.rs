@@ -9,7 +9,7 @@ pub(crate) fn cpu_of(percent: i32) -> Value {
     build::resource("cpu", &build::utilization(percent))
 }
 
-/// Adds the Deployment of the pods, by the ReplicaSet's name, with these containers in its template.
+/// Adds the Deployment of the pods, named after the ReplicaSet, with these containers in its template.
 pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "controller": true}]);
     let labels = json!({"app": "web", "pod-template-hash": "5d"});
@@ -27,7 +27,7 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     items
 }
 
-/// Makes the Deployment of such pods another kind of target that owns them itself.
+/// Replaces the Deployment of such pods with another kind of target that owns them directly.
 pub(crate) fn of_kind(items: Vec<Value>, kind: &str) -> Vec<Value> {
     let text = Value::from(items).to_string();
     let text = text
@@ -39,7 +39,7 @@ pub(crate) fn of_kind(items: Vec<Value>, kind: &str) -> Vec<Value> {
     with(&items, "HorizontalPodAutoscaler", &target)
 }
 
-/// Gives the pods of a target, from `web-0` on, ordinals from this one on.
+/// Renumbers the pods of a target, from `web-0` on, to ordinals from this one on.
 pub(crate) fn from_ordinal(items: Vec<Value>, first: usize) -> Vec<Value> {
     let mut text = Value::from(items).to_string();
     for ordinal in (0..3).rev() {

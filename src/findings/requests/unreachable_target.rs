@@ -10,9 +10,9 @@ use crate::snapshot::pod::Container;
 use crate::words::value;
 
 /// Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more replicas.
-/// Beside a container at its limit, the others of the pod are counted with what they use.
-/// Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half of the
-/// target: the controller looks at the average only.
+/// If one container of a pod is at its limit, the other containers count with their current usage. Or at most half of
+/// the counted pods are at 90% or more of a cpu limit, and the others use no more than half of the target: the
+/// controller looks only at the average.
 ///
 /// Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: sticky
 /// sessions, connections that stay open, or one consumer or leader. More replicas help only if it spreads.
@@ -20,7 +20,7 @@ use crate::words::value;
 pub struct UnreachableTarget {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The group of pods at their limits.
+    /// The pods at their limits: all or a few.
     pub by: AtLimits,
 }
 
@@ -161,7 +161,7 @@ impl Kind for UnreachableTarget {
 }
 
 impl UnreachableTarget {
-    /// Whether the limits of the template suffice, and something keeps the pods from getting them.
+    /// Whether the limits of the template are enough, but something keeps the pods from getting them.
     fn is_raised(&self, about: &About<'_>) -> bool {
         let case = Case::new(about.pass, &[]);
         let renewed = case.renewed();
@@ -184,7 +184,8 @@ pub enum AtLimits {
         tolerance: f64,
         /// The highest value that the tolerance allows, in percent or in milli-units like the target.
         border: i64,
-        /// The highest target in percent that is exceeded if `is_full`, or would be, if the target is a utilization.
+        /// The highest target in percent that is exceeded if `is_full`, or would be otherwise, if the target is a
+        /// utilization.
         reachable: Option<i32>,
         /// Whether the limits hold the pods back now.
         is_full: bool,
@@ -193,7 +194,7 @@ pub enum AtLimits {
     Few {
         /// The pods at their limits.
         busy: Vec<Box<str>>,
-        /// The container of the first of them that is at its limit.
+        /// The container that is at its limit in the first of them.
         container: Box<str>,
         /// Its usage, in milli-units.
         usage: i64,
@@ -328,7 +329,7 @@ fn uneven(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     Some(Finding::explaining(Severity::Warning, facts))
 }
 
-/// Returns the highest number from 1 to below another with a property that all lower numbers have as well.
+/// Returns the highest number, from 1 to below another, with a property that all lower numbers have as well.
 fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
     let (mut with, mut without) = (0, end);
     while without - with > 1 {
@@ -417,7 +418,7 @@ mod tests {
             ("within the tolerance", limited(95, Some("100m"), "30m")),
             ("of pods that have to be deleted", of_set("100m")),
             (
-                "of pods that have to be deleted, beside a template with higher ones",
+                "of pods that have to be deleted, with a template with higher ones",
                 of_set("400m"),
             ),
             ("below the limits", limited(90, Some("100m"), "99m")),
@@ -431,8 +432,8 @@ mod tests {
                     &json!({"spec": {"behavior": {"scaleUp": {"tolerance": "1E"}}}}),
                 ),
             ),
-            ("beside a proxy that may use more", proxied("99m")),
-            ("beside a proxy, below the limit", proxied("50m")),
+            ("next to a proxy that may use more", proxied("99m")),
+            ("next to a proxy, below the limit", proxied("50m")),
             (
                 "with a limit of the pod",
                 with(&limited(95, None, "99m"), "Pod", &of_pods),
@@ -455,7 +456,7 @@ mod tests {
             - With a target of 89%: 3 replicas.
             > Lower the target to 89% or less (predict --target), or raise the limits. If the template changes, delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --target cpu=89%
-        of pods that have to be deleted, beside a template with higher ones: warning, explains, without it 3 -> 3
+        of pods that have to be deleted, with a template with higher ones: warning, explains, without it 3 -> 3
             the limits let cpu reach 100% (100m), but replicas are added only above 132%
             - The tolerance above the target of 120% is 10%.
             - With a target of 89%: 3 replicas.
@@ -465,13 +466,13 @@ mod tests {
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none
-        beside a proxy that may use more: warning, explains, without it 3 -> 3
+        next to a proxy that may use more: warning, explains, without it 3 -> 3
             the limits let cpu reach 87% (105m), but replicas are added only above 104%
             - The tolerance above the target of 95% is 10%.
             - With a target of 78%: 3 replicas.
             > Lower the target to 78% or less (predict --target), or raise the limits.
             $ kubectl hpa predict web -n default --target cpu=78%
-        beside a proxy, below the limit: none
+        next to a proxy, below the limit: none
         with a limit of the pod: warning, explains, without it 3 -> 3
             the limits let cpu reach 100% (100m), but replicas are added only above 104%
             - The tolerance above the target of 95% is 10%.

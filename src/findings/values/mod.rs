@@ -17,7 +17,7 @@ impl About<'_> {
     }
 }
 
-/// Returns the total of a metric, or its value of each pod, in thousandths.
+/// Returns the total of a metric, or its value for each pod, in thousandths.
 pub(crate) fn values(step: &MetricStep) -> Vec<i64> {
     let proposal = step.proposal();
     let total = proposal.and_then(|it| it.total.as_ref().or(it.current.value.as_ref()));

@@ -5,21 +5,22 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::{Measurement, Snapshot};
 
-/// Samples are older than both a minute and twice their window, so the pass answers what was true then; or they are far from
-/// the clock of the pass. Values without a window count as those of a minute; what clouds measure is some minutes late.
+/// Samples are older than both a minute and twice their window, so the pass answers for that time rather than for now;
+/// or they are far from the clock of the pass. Values without a window are treated as having one of a minute; metrics
+/// of cloud providers are some minutes late.
 ///
 /// Look at the metrics pipeline, or state the time at which the objects were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleSamples {
-    /// Their metrics, by index in the spec.
+    /// The metrics with old samples, by index in the spec.
     pub metrics: Vec<usize>,
     /// The number of old samples.
     pub stale: usize,
     /// The number of samples.
     pub samples: usize,
-    /// The end of the newest one.
+    /// The end of the newest sample.
     pub newest: Timestamp,
-    /// The window of that one, if its API states windows.
+    /// The window of the newest sample, if its API states windows.
     pub window: Option<SignedDuration>,
     /// Whether the clock of the pass may be wrong, rather than the samples.
     pub doubts_clock: bool,
@@ -126,7 +127,7 @@ impl Kind for StaleSamples {
     }
 }
 
-/// Whether a sample is stale; or far from the clock of the pass, if that may be wrong.
+/// Whether a sample is stale; or far from the clock of the pass, if the clock may be wrong.
 fn is_old(snapshot: &Snapshot, sample: &Measurement<'_>, doubts_clock: bool) -> bool {
     let Some(time) = sample.time.filter(|_| doubts_clock) else {
         return snapshot.is_stale(sample);
@@ -135,8 +136,7 @@ fn is_old(snapshot: &Snapshot, sample: &Measurement<'_>, doubts_clock: bool) -> 
     distance > sample.counted_window().saturating_mul(2)
 }
 
-/// Returns the samples that a metric counts, if they state their time. An adapter that states none says nothing about
-/// the age.
+/// Returns the samples that a metric counts, if they state their time. Without a stated time, the age is unknown.
 fn counted<'c>(case: &'c Case<'_>, step: &MetricStep) -> Vec<Measurement<'c>> {
     let snapshot = case.snapshot();
     let names: Names<&str> = step
@@ -152,7 +152,7 @@ fn counted<'c>(case: &'c Case<'_>, step: &MetricStep) -> Vec<Measurement<'c>> {
 
 impl StaleSamples {
     fn weighed(self, case: &Case<'_>) -> Finding {
-        /// Working pipelines may be late by this much, and those of clouds, which state no windows.
+        /// Pipelines that work may be late by this much, as may those of cloud providers, which state no windows.
         const LATE: SignedDuration = SignedDuration::from_mins(2);
         const LATE_IN_CLOUDS: SignedDuration = SignedDuration::from_mins(5);
         let winner = case.decision().winner();

@@ -13,9 +13,9 @@ use crate::snapshot::hpa::MetricTarget;
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
-/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a metric above its target that may be a
-/// counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher is its value, and its name
-/// says nothing else, such as a rate or a queue. A rate in KEDA's query rules out both.
+/// far below it, and a target of 0.1 jobs per replica may be intended. A metric above its target is not reported if it
+/// may be a counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher its value is,
+/// and the name does not say what else it is, such as a rate or a queue. A rate in KEDA's query rules out both.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,9 +28,9 @@ pub struct SuspectUnit {
     pub target: Quantity,
     /// The value divided by the target.
     pub ratio: f64,
-    /// The target in the unit of the value.
+    /// The target, converted to the unit of the value.
     pub meant: Quantity,
-    /// The reason why they differ.
+    /// The reason why the units seem to differ.
     pub clue: Clue,
 }
 
@@ -95,7 +95,7 @@ impl Kind for SuspectUnit {
 }
 
 impl SuspectUnit {
-    /// Returns a value that is probably in another unit than its target.
+    /// Returns a value that is probably in a different unit from its target.
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let reported = &step.proposal()?.current;
         let current = reported
@@ -223,22 +223,22 @@ impl SuspectUnit {
 /// The reason why a metric and its target are probably in different units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clue {
-    /// One is about a thousand or 1024 times the other, or a power of that.
+    /// One is about 1000 or 1024 times the other, or a power of that factor.
     Power,
     /// The target is a fraction, and the value a whole number.
     Whole,
     /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
     Share,
-    /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
+    /// The metric is a time, judging by its name, and its target has the suffix `m`, which does not mean milliseconds.
     Milliseconds,
     /// The value does not grow with the pods, and the target is one per replica, which divides it by the replicas.
     Divided {
-        /// Whether its query shows it; if not, its name does.
+        /// Whether the query shows it; otherwise, the name does.
         by_query: bool,
     },
 }
 
-/// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
+/// Returns a value that is above its target unless it is divided by the replicas, on which it does not depend.
 fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let proposal = step.proposal().filter(|_| step.is_total())?;
     let target = step.target.average_value.as_ref()?;
@@ -263,10 +263,10 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     })
 }
 
-/// A ratio up to this may be percents compared with a fraction.
+/// A ratio up to this may come from comparing a percentage with a fraction.
 const PERCENTS: f64 = 200.0;
 
-/// A value that has grown without end is this far above its target.
+/// A value that keeps growing is this far above its target.
 const FAR: f64 = 10.0;
 
 /// Whether two amounts of one unit may have this ratio.
@@ -274,7 +274,7 @@ fn is_near(ratio: f64) -> bool {
     (0.5..=2.0).contains(&ratio)
 }
 
-/// Returns the target that is probably meant, in the unit of the value, and the clue; both amounts in
+/// Returns the target that is probably meant, in the unit of the value, and the clue; `value` and `wanted` are in
 /// thousandths.
 fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<(Quantity, Clue)> {
     /// The least memory that a pod could be intended to use, in milli-bytes.
@@ -335,7 +335,7 @@ fn is_of_share(step: &MetricStep) -> bool {
     !step.is_resource() && is_share(&step.name)
 }
 
-/// Whether a metric may be a queue: times do not queue up, and a target for the total is not for each replica.
+/// Whether a metric may be a queue: times do not queue up, and a target for the total does not apply per replica.
 fn is_queue(step: &MetricStep) -> bool {
     let is_per_replica = step.target.average_value.is_some();
     step.is_total() && (is_per_replica || !is_duration(&step.name))
@@ -346,9 +346,9 @@ fn fraction(step: &MetricStep, value: i64, wanted: i64) -> Option<(i64, Clue)> {
     /// The least fraction of a total that may be intended for each replica, in thousandths: ten replicas for one
     /// job.
     const LEAST_PLAUSIBLE: i64 = 100;
-    /// All of a share in percents, in thousandths.
+    /// 100 percent, in thousandths.
     const ALL_PERCENTS: i64 = 100_000;
-    /// A value that is no long queue is this far above its target.
+    /// A value that is not a long queue is this far above its target.
     const TOO_FAR: f64 = 50.0;
     if step.is_resource() || wanted >= 1000 {
         return None;
@@ -382,7 +382,7 @@ fn fraction(step: &MetricStep, value: i64, wanted: i64) -> Option<(i64, Clue)> {
 
 /// Whether a target is a thousand times a busy value, as if a `k` or `000` was added.
 fn has_surplus_thousands(step: &MetricStep, ratio: f64, wanted: i64) -> bool {
-    /// A value of the target's unit is this close to it.
+    /// A value in the target's unit is this close to it.
     const CLOSE: f64 = 1.25;
     /// An idle metric has no values like this, in thousandths.
     const BUSY: i64 = 100_000;

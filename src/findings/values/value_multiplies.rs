@@ -9,7 +9,8 @@ use crate::findings::targets::retarget;
 use crate::snapshot::hpa::MetricTarget;
 
 /// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
-/// each pass. A value that does not fall with the replicas, such as the length of a queue, multiplies them without end.
+/// each pass. A value that does not fall as replicas are added, such as the length of a queue, multiplies them without
+/// end.
 ///
 /// Use a target of type AverageValue, which divides the value by the target. If the metric is a counter, use a rate of
 /// it.
@@ -26,10 +27,10 @@ pub struct ValueMultiplies {
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,
-    /// Whether it is a time, a share or an average, judging by its name or its query: more replicas should lower
+    /// Whether the metric is a time, a share or an average, judging by its name or query: more replicas should lower
     /// it.
     pub is_average: bool,
-    /// Why it seems to be a counter, if it does.
+    /// Why the metric seems to be a counter, if it does.
     pub counter: Option<Counter>,
 }
 
@@ -37,9 +38,9 @@ impl Kind for ValueMultiplies {
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
-        /// The highest number of replicas looked at.
+        /// The number of replicas at which the search ends.
         const MOST: i32 = 1000;
-        /// A metric that falls with the replicas is seldom this far above its target.
+        /// A metric that falls as replicas are added is rarely this far above its target.
         const FAR: f64 = 2.0;
         let step = case.decision().winner().filter(|step| step.is_total())?;
         let target = step

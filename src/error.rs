@@ -120,7 +120,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns the address of a page of the documentation, of which an installed program has no copy.
+/// Returns the address of a page of the documentation, which is not installed with the program.
 pub(crate) fn docs(page: &str) -> String {
     format!("{}/blob/main/docs/{page}", env!("CARGO_PKG_REPOSITORY"))
 }

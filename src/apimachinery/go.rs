@@ -14,7 +14,7 @@ pub(crate) fn quote(text: &str) -> String {
     quote_bytes(text.as_bytes())
 }
 
-/// Returns bytes as `%q` prints them: those that are no UTF-8 by their numbers.
+/// Returns bytes as `%q` prints them: invalid UTF-8 as numbers.
 pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     let mut quoted = String::from('"');
     for chunk in bytes.utf8_chunks() {

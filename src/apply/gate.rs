@@ -61,7 +61,7 @@ pub enum GateCode {
     Target,
     /// Something that may change the outcome could not be read.
     Unread,
-    /// As far as is known, another controller manager writes the status.
+    /// Apparently, another controller manager writes the status.
     StatusHeld,
 }
 
@@ -100,16 +100,16 @@ pub enum Going {
     No,
     /// It has been marked for deletion at this time.
     Since(Timestamp),
-    /// That is unknown, for this reason.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
 /// Whether a controller manager holds its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leader {
-    /// One does; it renewed the lease at this time.
+    /// A controller manager holds it, and renewed it at this time.
     Holds(Timestamp),
-    /// None does; the last holder renewed it at this time.
+    /// No controller manager holds it; the last holder renewed it at this time.
     Lapsed(Timestamp),
     /// There is no current lease of the usual name, or it cannot be read, but the status of the HPA was written
     /// within the last few passes, at this time.
@@ -201,7 +201,7 @@ impl GateInput<'_> {
             .collect()
     }
 
-    /// Returns the concern about a hold that is no rule at work.
+    /// Returns the concern about a hold that is not an ordinary rule.
     fn against(&self, hold: Hold<'_>) -> Option<Concern> {
         Some(match hold {
             Hold::Unreadable(error) | Hold::Unwritten { error, .. } => Concern::new(

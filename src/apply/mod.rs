@@ -69,17 +69,17 @@ pub enum ApplyOutcome {
     Superseded(String),
     /// The user declined.
     Declined,
-    /// It would have been written (`--dry-run=client`).
+    /// The scale would have been written (`--dry-run=client`).
     Planned,
     /// The server would have written it (`--dry-run=server`).
     Accepted(ScaleState),
     /// It is written.
     Written(ScaleState, Told),
-    /// The server accepted it but stored a different count.
+    /// The server accepted the write but stored a different count.
     Altered(ScaleState, Told),
-    /// The server refused it, or it could not be sent.
+    /// The server refused the write, or it could not be sent.
     NotWritten(Error),
-    /// It is unknown whether it is written: the reason why there is no answer, and the reason why reading the
+    /// It is unknown whether the scale is written: the reason why there is no answer, and the reason why reading the
     /// scale did not settle it.
     Unknown(String, String),
 }

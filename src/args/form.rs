@@ -80,7 +80,7 @@ impl Form {
                 arguments.truncate(1);
                 vec!["help".into(), verb]
             }
-            // clap would take the flag for a verb.
+            // clap would mistake the flag for a verb.
             (None, None) if first == "help" => {
                 arguments.retain(|word| word != "--help" && word != "-h");
                 Vec::new()

@@ -150,7 +150,7 @@ impl FindingsWatch {
     }
 
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several. Without an answer, only a finding that is
-    /// there counts: what else is unknown has an error of its own.
+    /// present counts: everything else that is unknown has its own error.
     pub(super) fn judged(&self, explanation: &Explanation<'_>, of: Option<String>) -> WatchedPass {
         let facts = PassFacts::of(explanation.pass);
         let found = self.expectations(explanation, &facts, false);
@@ -219,7 +219,7 @@ pub(super) struct WatchedPass {
     pub(super) judged: Judged,
     /// The verdict for the exit code.
     pub(super) verdict: ExpectationVerdict,
-    /// What was found, and what is unknown.
+    /// The findings, and what is unknown.
     pub(super) messages: Vec<String>,
 }
 

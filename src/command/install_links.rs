@@ -20,7 +20,7 @@ enum LinkFate {
     Made,
     Changed(PathBuf),
     Kept,
-    /// It points to another copy of the program, such as that of another plugin from krew.
+    /// The link points to another copy of the program, such as one that krew installed for another plugin.
     OfCopy(PathBuf),
     Foreign,
 }

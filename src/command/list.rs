@@ -462,14 +462,14 @@ struct ListedHpa {
     failed: Vec<String>,
     /// The verdict on `--fail-on`, for the exit code.
     verdict: ExpectationVerdict,
-    /// The same, for a comment.
+    /// The verdict on `--fail-on`, for a comment.
     judged: Option<Judged>,
     /// The reason why there is no answer.
     error: Option<Error>,
     /// The input that a pass still needs, if the target is missing. This does not count as a failure: an
     /// accepted manifest suffices.
     hint: Option<String>,
-    /// The pass, if it is needed again.
+    /// The pass, if it will be needed again.
     pass: Listed<Option<Pass>>,
 }
 

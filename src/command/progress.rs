@@ -108,7 +108,7 @@ mod tests {
         static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// What is shown while something takes this long.
+    /// Returns what is shown while something takes this long.
     fn told(took: Duration, messages: Option<usize>, line: impl Fn() -> String) -> Vec<String> {
         let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
         let terminal = Terminal {

@@ -154,8 +154,8 @@ pub(super) fn with_remedy(e: Error, notes: &[Note]) -> Error {
     }
 }
 
-/// Returns the error that explains why there is no prediction: the same, or too little is known about the
-/// target for a pass.
+/// Returns the error that explains why there is no prediction: the deciding fact is unknown, or too little is known
+/// about the target for a pass.
 pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
     without_target(pass).or_else(|| unanswered(pass))
 }

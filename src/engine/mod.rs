@@ -41,9 +41,9 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     reconcile_knowing(&[], version, snapshot, memory)
 }
 
-/// Runs one pass on a snapshot that differs from that of an earlier pass only in what some metrics read. The
-/// result is that of [`reconcile`], but the steps of the other metrics are `known` from the earlier pass, in its
-/// order, and not computed again.
+/// Runs one pass on a snapshot that differs from an earlier pass's only in the values of some metrics. The result is
+/// the same as with [`reconcile`], but the steps of the other metrics are `known` from the earlier pass, in its order,
+/// and not computed again.
 pub(crate) fn reconcile_changed(
     known: &[Shared<MetricStep>],
     snapshot: &Snapshot,

@@ -1,5 +1,5 @@
-//! The External metrics of a ScaledObject's HPA: how they are told from others, and the part of a trigger's metric that
-//! cannot be known from the manifest alone.
+//! The External metrics of a ScaledObject's HPA: how to distinguish them from others, and the part of a trigger's
+//! metric that cannot be known from the manifest alone.
 
 use super::Refused;
 use crate::apimachinery::quantity::Quantity;

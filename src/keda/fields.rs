@@ -15,8 +15,8 @@ use crate::apimachinery::selector::Selector;
 
 /// The fields of each type of triggers by the kind of value that they require: the `keda` tags and types of
 /// the fields of each scaler's metadata, and the limits that its `Validate` sets for a single field. The
-/// names of a field with several names are separated by `;`. After `@` follows another field without which
-/// this one does not count; there, `0` is no value. A field that is read even if it is empty ends with `!`.
+/// names of a field with several names are separated by `;`. `@` is followed by another field without which this one
+/// does not count; there, `0` is not a value. A field that is read even if it is empty ends with `!`.
 ///
 /// | kind | the value |
 /// | --- | --- |

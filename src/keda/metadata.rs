@@ -22,7 +22,7 @@ impl From<Refused> for Gap {
     }
 }
 
-/// A field, as far as it is known from the ScaledObject.
+/// What the ScaledObject reveals about a field.
 pub(super) struct KnownField<'n, 't> {
     /// The name and value in the metadata.
     pub(super) stated: Option<(&'n str, &'t str)>,

@@ -128,8 +128,8 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     (spec.hpa_name(&name), spec.target())
 }
 
-/// Returns the reference to the ScaledObject that KEDA gives the HPA, whose changes it reverts. A manifest has no uid yet,
-/// which an API server requires: all zeros stand for it.
+/// Returns the reference to the ScaledObject that KEDA gives the HPA, whose changes it reverts. An API server requires
+/// a uid, which a manifest does not have yet: all zeros stand in for it.
 pub fn owner_reference(object: &Metadata) -> OwnerReference {
     let uid = if object.uid.is_empty() {
         "00000000-0000-0000-0000-000000000000"

@@ -70,7 +70,7 @@ fn fallback(fallback: &Fallback, spec: &ManifestSpec) -> String {
     )
 }
 
-/// Names the fields that KEDA itself uses. The cooldown is told with the replicas `at_rest`.
+/// Names the fields that KEDA itself uses. The cooldown is listed with the replicas `at_rest`.
 fn used_by_keda(spec: &ManifestSpec, at_rest: bool) -> Option<String> {
     let modifiers = spec.modifiers();
     let has_activation = modifiers.is_some_and(|it| !it.activation_target.is_empty());

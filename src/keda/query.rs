@@ -24,7 +24,7 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
     is_average(&plain) || plain.split('/').skip(1).any(is_count)
 }
 
-/// Whether a query begins with an average. An average of queues is none of pods.
+/// Whether a query begins with an average. An average over queues is not an average over pods.
 fn is_average(query: &str) -> bool {
     const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
     const QUEUES: [&str; 5] = ["queue", "messages", "backlog", "pending", "lag"];
@@ -75,7 +75,7 @@ pub(crate) fn is_rate(query: &str) -> bool {
         || words_of(&plain).any(|word| RATES.contains(&word))
 }
 
-/// Whether such a query names a counter, of which it takes no rate. A difference or a quotient of counters is something
+/// Whether such a query names a counter without taking its rate. A difference or a quotient of counters is something
 /// else, such as a backlog, and so is a number of series.
 pub(crate) fn is_counter(query: &str) -> bool {
     const OTHER: [&str; 3] = ["offset", "count", "count_over_time"];

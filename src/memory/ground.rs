@@ -1,4 +1,4 @@
-//! The grounds for the bounds of a memory, in words, as far as several rules share them.
+//! The grounds for the bounds of a memory that several rules share, in words.
 
 use jiff::Timestamp;
 
@@ -41,7 +41,7 @@ pub(super) fn any_rescale(why: impl Into<String>) -> BasisView {
     BasisView::new(SCALE_EVENTS, "rate limits may count any rescale", why)
 }
 
-/// Describes passes from the time of the first to that of the last.
+/// Describes passes by the times of the first and the last.
 pub(super) fn by_passes(first: Timestamp, last: Timestamp) -> String {
     let (from, to) = (SecondsTime(first), SecondsTime(last));
     format!("by passes from {from} to {to}")

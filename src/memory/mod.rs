@@ -68,7 +68,7 @@ pub struct Delay {
     pub most: SignedDuration,
 }
 
-/// All possible memories, as far as they affect the next pass.
+/// All possible memories, reduced to what affects the next pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {

@@ -425,8 +425,8 @@ mod tests {
         }
     }
 
-    /// One of ten pods is pending. A mean of cpu is over those that are ready, that of other values over those that are
-    /// not pending, and a mean over the target over all.
+    /// One of ten pods is pending. A mean of cpu is over ready pods, a mean of other values over pods that are not
+    /// pending, and a mean over the target over all pods.
     #[test]
     fn pods_that_are_not_ready_bring_a_mean_over_pods_nearer_to_its_target() {
         let average = json!({"averageValue": "20"});

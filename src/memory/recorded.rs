@@ -142,7 +142,7 @@ fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
     passes
 }
 
-/// Returns the values that satisfy both bounds; `None` if there are none.
+/// Returns the values that satisfy both bounds, if any.
 fn both(one: Extreme, other: Extreme) -> Option<Extreme> {
     let at_least = one.at_least.max(other.at_least);
     let at_most = match (one.at_most, other.at_most) {

@@ -359,7 +359,7 @@ mod tests {
         }
     }
 
-    /// One that fails also for the controller prevents scaling down.
+    /// A metric that also fails for the controller prevents scaling down.
     #[test]
     fn metrics_that_are_unread_may_ask_for_anything_above_the_others() {
         let snapshot = crate::outlook::ahead::tests::snapshot(10, 5, &serde_json::json!({}));

@@ -276,7 +276,7 @@ mod tests {
         let metrics = json!([{"type": "Pods", "pods": metric}]);
         let hpa = Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}));
         for (begin, times) in [(2, Some(vec![0, 1, 2, 3])), (1, None), (0, None)] {
-            // The order of an answer is that of its labels.
+            // An answer is sorted by its labels.
             let series = [("1", [begin, 3]), ("2", [0, 1])].map(|(instance, times)| Series {
                 labels: [("pod", "a"), ("instance", instance)].into_iter().collect(),
                 points: times.map(|time| (time, 1.0)).into(),

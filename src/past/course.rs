@@ -50,8 +50,8 @@ pub(super) struct RecordedCourse {
 }
 
 impl RecordedCourse {
-    /// Returns the passes, one of which is nearest to a time: their times are shown only by the changes, and by
-    /// `first`, the very first pass.
+    /// Returns the passes around a time, one of which is nearest to it: only the changes, and `first`, the very first
+    /// pass, show when passes were.
     pub(super) fn around(
         at: Timestamp,
         period: i64,

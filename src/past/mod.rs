@@ -188,8 +188,8 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     Ok(input)
 }
 
-/// Returns a history with the sidecars that it does not tell from other containers, and the parts that a pass
-/// uses and it lacks.
+/// Returns a history with the sidecars that it does not distinguish from other containers, and the parts that a pass
+/// uses but the history lacks.
 fn completed<'h>(history: &'h History, input: &Input) -> (Cow<'h, History>, Vec<PastPart>) {
     let mut lacks = lacks(history, &input.snapshot.hpa.spec);
     let completed = with_sidecars(history, input);
@@ -247,7 +247,7 @@ fn period(snapshot: &Snapshot) -> i64 {
 ///
 /// # Errors
 ///
-/// The target's pods cannot be determined, the passes are too many, or the history is that of another HPA.
+/// The target's pods cannot be determined, there are too many passes, or the history belongs to another HPA.
 pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past, Error> {
     check_count(input)?;
     let snapshot = &input.snapshot;

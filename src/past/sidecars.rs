@@ -1,4 +1,4 @@
-//! The init containers that keep running, for a history that does not tell them from others.
+//! The init containers that keep running, for a history that does not distinguish them from others.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

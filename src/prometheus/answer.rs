@@ -47,7 +47,7 @@ impl AnswerMemory {
     const MOST: usize = 256 << 20;
     /// The memory of a series, including the pod and the container that it may describe.
     const SERIES: usize = 1 << 10;
-    /// The memory of a label, besides its texts.
+    /// The memory of a label, without its texts.
     const LABEL: usize = 64;
     /// The memory of a sample.
     const SAMPLE: usize = size_of::<(i64, f64)>();

@@ -356,8 +356,8 @@ impl Recording<'_> {
     fn started(&self, purpose: Purpose) -> Option<(usize, GoDuration)> {
         let series = self.answer(purpose)?.answer.series.iter();
         let mut times: Vec<f64> = series
-            // A pod that lost its readiness again shows the last time; one that is not yet ready may show that of an
-            // earlier pod.
+            // A pod that lost its readiness again shows the last time; a pod that is not ready yet may show an earlier
+            // pod's time.
             .filter_map(|series| {
                 let times = series.points.iter().map(|(_, value)| *value);
                 let own = times.filter(|time| (0.0..1e6).contains(time));
@@ -642,7 +642,7 @@ mod tests {
         Grid::new(start, end, SignedDuration::from_secs(30)).unwrap()
     }
 
-    /// An answer with a series for each list of values, none where it is no number.
+    /// An answer with a series for each list of values; a value that is not a number is missing.
     fn answered(purpose: Purpose, grid: Grid, all: &[&[f64]]) -> Answered {
         let question = Question {
             purpose,

@@ -1,6 +1,6 @@
-//! A load from Prometheus: the queries ([`queries`]), the answers ([`answer`]), and the table that is built
-//! from them ([`load`]), the same as that of a CSV file. For a past pass, the samples themselves
-//! ([`history`]); of either there may be [`copies`]. Nothing here sends anything; [`crate::cluster`] does.
+//! A load from Prometheus: the queries ([`queries`]), the answers ([`answer`]), and the table that is built from them
+//! ([`load`]), the same as from a CSV file. For a past pass, the samples themselves ([`history`]); either may have
+//! [`copies`]. Nothing here sends anything; [`crate::cluster`] does.
 
 pub mod answer;
 pub mod copies;

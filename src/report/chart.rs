@@ -10,7 +10,7 @@ const NAMED: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     pub title: String,
-    /// The same as sentences, for those who cannot see it.
+    /// The chart as sentences, for readers who cannot see it.
     pub description: String,
     /// The unit of the horizontal axis.
     pub across: String,
@@ -59,7 +59,7 @@ pub struct ChartSeries {
     pub name: String,
     /// The count from each place on, in order; `None` if there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
-    /// The shape in which they are drawn.
+    /// The shape in which the steps are drawn.
     pub shape: Shape,
 }
 

@@ -123,8 +123,8 @@ fn reason(lack: UnknownOperandCause) -> Option<&'static str> {
 }
 
 impl Expectation {
-    /// Returns its name: the expression, with the shorthand that it comes from, and a suffix if it applies to the
-    /// first pass only.
+    /// Returns the name of the expectation: the expression, with the shorthand that it comes from, and a suffix if it
+    /// applies to the first pass only.
     pub fn name(&self) -> String {
         self.placed(named(&self.expression, self.fail_on))
     }
@@ -154,7 +154,7 @@ impl Expectation {
         self.with_reasons(values.collect::<Vec<_>>().join(", "))
     }
 
-    /// Returns the same for display next to the expression, where the only number needs no name if it is compared
+    /// Returns the values for display next to the expression, where the only number needs no name if it is compared
     /// directly: `4`.
     pub fn in_short(&self) -> String {
         match &self.values[..] {

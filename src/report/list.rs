@@ -321,7 +321,7 @@ mod tests {
     use crate::findings::testing::{pass, state};
     use crate::findings::{Code, FindingView};
 
-    /// The order is that of the report, where a rule that decides comes before a warning that changes nothing.
+    /// The order is the report's, where a rule that decides comes before a warning that changes nothing.
     #[test]
     fn the_most_severe_finding_is_named() {
         let cpu = build::resource("cpu", &build::utilization(50));

@@ -116,14 +116,14 @@ impl<'a> Prediction<'a> {
         }
     }
 
-    /// Returns the same with the targets that keep the scale points.
+    /// Returns the prediction with the targets that keep the scale points.
     #[must_use]
     pub fn with_kept_targets(mut self, kept_targets: Vec<KeptTarget>) -> Self {
         self.kept_targets = kept_targets;
         self
     }
 
-    /// Returns the same with every pass of the runs that are compared.
+    /// Returns the prediction with every pass of the compared runs.
     #[must_use]
     pub fn with_passes(mut self, is_wanted: bool) -> Self {
         self.backtest = self

@@ -1,5 +1,5 @@
 //! Manifests, which no API server has processed yet, with the remarks of kubectl and the API server about
-//! them. An object with a `uid`, or a workload with a status, has passed its API server and is no manifest.
+//! them. An object with a `uid`, or a workload with a status, was accepted by its API server and is not a manifest.
 //! The HPA, the ScaledObject and the target go through the same check, whether they are the input (`-f`) or
 //! replace it (`--hpa`).
 

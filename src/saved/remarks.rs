@@ -410,7 +410,7 @@ pub(crate) fn state_replicas(snapshot: &Snapshot, flags: &CommandFlags) -> Strin
     format!("{command} assumes the replicas")
 }
 
-/// Returns a command to predict with flags of its own besides those that were typed.
+/// Returns a command to predict with these flags in addition to the typed ones.
 fn predicting(hpa: &Hpa, flags: &CommandFlags, own: &str) -> String {
     let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
     let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
@@ -489,7 +489,8 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     })
 }
 
-/// Returns a note about the failure in the status, which the controller wrote, if it is of a metric that is unread here.
+/// Returns a note about the failure in the status, which the controller wrote, if it concerns a metric that is unread
+/// here.
 fn last_failure(snapshot: &Snapshot) -> Option<Note> {
     let condition = snapshot.hpa.status.condition("ScalingActive")?;
     let reason = &condition.reason;

@@ -191,7 +191,7 @@ impl ControllerState<'_> {
         }
     }
 
-    /// Whether it states anything of a history, or what is known of it: that of one HPA.
+    /// Whether the state says anything about a history, which belongs to one HPA.
     pub(super) fn has_history(&self) -> bool {
         self.lists() != Memory::default()
             || !self.seen.is_empty()

@@ -195,7 +195,7 @@ impl EventObject {
         }
     }
 
-    /// Returns the event, if it is about an HPA and names no reporter but the controller.
+    /// Returns the event, if it is about an HPA and names no reporter other than the controller.
     pub(crate) fn about_hpa(self) -> Option<Event> {
         let is_one = self.involved_object.kind == HPA && self.may_be_of(HPA_CONTROLLER);
         is_one.then(|| self.event())

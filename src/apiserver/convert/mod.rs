@@ -116,8 +116,8 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     hpa_with_unknown_fields(json).map(noted)
 }
 
-/// Reads an item of a list in the same way; its version is that of the list. As in client-go, the item's
-/// own `apiVersion` and `kind` are ignored.
+/// Reads an item of a list in the same way, in the version of the list. As in client-go, the item's own `apiVersion`
+/// and `kind` are ignored.
 ///
 /// # Errors
 /// The same as for [`hpa_from_json`].

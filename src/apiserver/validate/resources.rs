@@ -89,8 +89,8 @@ fn validate_whole(own: StatedResources<'_>, template: &Pod, spec: &Json, path: &
     }
 }
 
-/// Returns the format of the sum of requests: that of the first that is not zero, to which upstream adds the others,
-/// unless a single request is the sum.
+/// Returns the format of the sum of requests: the format of the first nonzero request, to which upstream adds the
+/// others, unless a single request is the sum.
 fn format_of_sum(spec: &Json, resource: &str, sum: &Amount) -> Format {
     let lists = ["containers", "initContainers"].map(|list| spec[list].as_array());
     let stated: Vec<Quantity> = lists

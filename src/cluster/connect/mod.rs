@@ -387,8 +387,8 @@ impl ClientConfig {
         )))
     }
 
-    /// Returns the user's token: the file's, if the file can be read and has one. Like client-go, it takes that of
-    /// `--token` only otherwise.
+    /// Returns the user's token: the file's, if the file can be read and has one, or else, as in client-go, the value
+    /// of `--token`.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
         let of_file = (!user.token_file.is_empty()).then(|| token_in(&user.token_file));

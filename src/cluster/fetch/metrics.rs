@@ -191,7 +191,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Requests a metric of the custom metrics API for the objects at a path, of which `selector` selects some.
+    /// Requests a metric of the custom metrics API for the objects at a path that `selector` selects.
     async fn custom_values(
         &self,
         spec: &MetricSpec,

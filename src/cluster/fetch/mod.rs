@@ -150,8 +150,7 @@ async fn graceful<T>(
     answer
 }
 
-/// Returns the time to wait for optional answers about an HPA. If there is none of that name, they show those that
-/// exist.
+/// Returns the time to wait for optional answers about an HPA. If no HPA has that name, they show the HPAs that exist.
 fn grace<T>(answer: &Result<T, FetchError>, of_hpa: Duration) -> Option<Duration> {
     match answer {
         Ok(_) => Some(of_hpa),

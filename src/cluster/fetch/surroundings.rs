@@ -435,7 +435,7 @@ impl Fetch<'_> {
         !is_refused
     }
 
-    /// Returns the objects of an answer, as far as they can be read, and the reason why the rest cannot.
+    /// Returns the objects of an answer that can be read, and the reason why the rest cannot.
     async fn read_objects(
         &self,
         path: &str,

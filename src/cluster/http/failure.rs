@@ -201,8 +201,8 @@ impl Failure {
         })
     }
 
-    /// Whether it may concern this program alone, its user or its connection, so that the request of another client
-    /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
+    /// Whether the failure may concern only this program, its user or its connection, so that another client's request
+    /// succeeds: unless the API itself has answered with an error for a reason other than turning the user away.
     pub fn is_own(&self) -> bool {
         self.api()
             .is_none_or(|it| it.may_be_of_another() || matches!(it.code, 401 | 403 | 408 | 429))

@@ -565,7 +565,7 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Returns the media type of a body, without its parameters; empty if there is none.
+/// Returns the media type of a body, without its parameters; empty if absent.
 fn media_type(headers: &HeaderMap) -> &str {
     let whole = header_text(headers, header::CONTENT_TYPE).unwrap_or_default();
     let (media, _) = whole.split_once(';').unwrap_or((whole, ""));

@@ -13,7 +13,7 @@ pub enum TlsRemedy {
     ServerName,
     /// Renew the certificate.
     Renew,
-    /// Sign a certificate for the server with that of the authority.
+    /// Sign a certificate for the server with the authority's certificate.
     Sign,
     /// Send another certificate of the client.
     Client,

@@ -33,8 +33,8 @@ pub enum Fate<T> {
     Superseded(String),
     /// The server refused the write, or it was not sent: it was not executed.
     Refused(Failure),
-    /// The write may have been executed, or still may be: the reason why there is no answer, and the reason why
-    /// reading did not tell.
+    /// The write may have been executed, or still may be: the reason why there is no answer, and the reason why reading
+    /// did not show it.
     Unknown(String, String),
 }
 
@@ -46,8 +46,8 @@ pub enum Told {
     /// The answer to the same write sent again, because the first answer was lost.
     Again(String),
     /// Reading, because the write was in conflict with another one that wrote the same under the same name.
-    /// That is the write itself, if something between here and the server sent it twice, or else another run of
-    /// this program: nothing that a server stores tells which.
+    /// The other write is this write itself, if something between here and the server sent it twice, or else another
+    /// run of this program: nothing that a server stores shows which.
     Conflict(String),
     /// Reading, because the answer was lost; the bool says whether `managedFields` show that it was this write.
     /// If they do not, someone else may have written the same.

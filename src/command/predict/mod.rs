@@ -41,7 +41,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     show(&scenario, &baseline, &simulation, evaluation, terminal)
 }
 
-/// The scenario to predict, checked as far as possible without the HPA.
+/// The scenario to predict, after the checks that do not need the HPA.
 struct Scenario<'a> {
     args: &'a Predict,
     request: NamedRequest,

@@ -340,8 +340,8 @@ fn what_keda_drops() {
     }
 }
 
-/// A value from a TriggerAuthentication comes before that of the metadata (`order` in the `keda` tag). Of `mysql`,
-/// only a whole connection string does (`parseMySQLMetadata`).
+/// A value from a TriggerAuthentication comes before the metadata's (`order` in the `keda` tag). For `mysql`, this only
+/// applies to a whole connection string (`parseMySQLMetadata`).
 #[test]
 fn authentication_comes_before_the_metadata() {
     let notes = |type_: &str, metadata: Json, reference: Json| {
@@ -730,8 +730,8 @@ fn what_streams_are_counted_by() {
     }
 }
 
-/// The metric of `kubernetes-workload` is named after the namespace (`GetMetricSpecForScaling`), which is that of the
-/// manifest, or the one where it is applied.
+/// The metric of `kubernetes-workload` is named after the namespace (`GetMetricSpecForScaling`): the manifest's, or the
+/// one where it is applied.
 #[test]
 fn the_namespace_of_a_workload() {
     let name = |metadata: Json, known: Option<&str>, running: &str| {
@@ -1001,7 +1001,7 @@ fn open_names_come_from_the_running_hpa() {
         assert_eq!(made, target, "{metric_type}");
     }
 
-    // Without a running HPA, another name stands for one that is nowhere, but no number for a target.
+    // Without a running HPA, another name stands in for an unknown one, but no number stands in for a target.
     let fill = |trigger: Json, running: Option<&HpaSpec>| {
         let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
         let filled = OpenMetric::fill(&made.open, &mut made.spec, running, "test");

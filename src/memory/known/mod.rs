@@ -353,8 +353,8 @@ impl Known<'_> {
         self.may_have_restarted_since(self.last_pass())
     }
 
-    /// Whether it may have restarted since, and even before the last pass that wrote a status. The count that it
-    /// then used as a recommendation is not visible anywhere.
+    /// Whether the controller may have restarted since a time, even before the last pass that wrote a status. The count
+    /// that it then used as a recommendation is not visible anywhere.
     pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
         let written = self.status_written().map(|written| written.plus(SECOND));
         self.may_have_lost(time)

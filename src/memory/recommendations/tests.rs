@@ -329,12 +329,12 @@ fn without_behavior_a_pass_that_followed_all_others_leaves_nothing_higher() {
         None,
         "it is not its own"
     );
-    // The count fell, and the reason is that of an older recommendation.
+    // The count fell, and the reason belongs to an older recommendation.
     assert_eq!(found(&[(4, 53), (17, 55), (16, 84)], 20, 53), None);
 }
 
-/// A status of second 100 whose condition `ScalingLimited` has changed at 80: nothing else has stopped the pass
-/// before, or that of 80, than the maximum or the minimum.
+/// A status of second 100 whose condition `ScalingLimited` changed at 80: only the maximum or the minimum stopped the
+/// pass before, or the pass of 80.
 #[test]
 fn a_limit_that_began_or_ended_shows_what_a_pass_asked_for() {
     struct Case {

@@ -70,8 +70,8 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Option
     Some(counts)
 }
 
-/// Returns the changes that a period of at most this length may contain, as alternative lists of which one is right, with
-/// the ground for them: no list if nothing counts, and `None` if any changes are possible.
+/// Returns the changes that a period of at most this length may contain, as alternative lists, one of which is right,
+/// with the ground for them: no list if nothing counts, and `None` if any changes are possible.
 fn alternatives(
     known: &Known<'_>,
     longest: SignedDuration,
@@ -335,8 +335,8 @@ struct CountLeft<'k> {
     led: Option<&'k Event>,
 }
 
-/// Returns the count from which a Deployment went when it followed a rescale, if its event tells. Its ReplicaSet must
-/// have had all replicas: no other was left with some.
+/// Returns the count that a Deployment had before it followed a rescale, if its event shows it. Its ReplicaSet must
+/// have had all replicas, so that no other ReplicaSet had any left.
 fn count_left<'k>(
     known: &Known<'k>,
     rescale: &Rescale,

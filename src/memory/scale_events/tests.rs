@@ -292,7 +292,7 @@ fn rescales_that_were_seen_count_since_the_period_began() {
     assert_eq!(told(54, &[(2, 54), (3, 90)]), [incomplete]);
 }
 
-/// Each form of each may count at the next pass, so many are too many, wherever they come from.
+/// Each form of each rescale may count at the next pass, so a large number is too many, wherever they come from.
 #[test]
 fn of_too_many_rescales_that_were_seen_any_may_count() {
     let why = |count: usize| {
@@ -646,7 +646,7 @@ fn the_target_tells_the_count_before_the_first_rescale() {
             Some(4),
             Some(1),
         ),
-        // It stands for changes that are not known.
+        // A combined event hides changes that are not known.
         ([combined(), to_six("from 5 ", 85)].concat(), Some(4), None),
         ([combined(), to_six("", 85)].concat(), Some(4), None),
         (vec![up(1, "to 5", 70), up(1, "to 4", 70)], Some(4), None),

@@ -73,9 +73,9 @@ pub(crate) fn ahead(
 /// A count at which some course of the replicas stops for a while.
 struct Stop {
     replicas: i32,
-    /// Neither it nor anything beyond is reached earlier.
+    /// Neither this count nor anything beyond is reached earlier.
     earliest: Timestamp,
-    /// It or something beyond is reached by then; `None` if it may never be reached.
+    /// This count or something beyond is reached by then; `None` if it may never be reached.
     latest: Option<Timestamp>,
 }
 

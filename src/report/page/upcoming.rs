@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(told(&steps)[3], "1 at 06:07:00Z (in 7m), in 4 steps");
     }
 
-    /// Nobody knows what another writer will set.
+    /// It is unknown what another writer will set.
     #[test]
     fn what_follows_is_not_told_beside_another_writer() {
         let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [

@@ -30,8 +30,8 @@ pub(super) struct Answers<'o> {
 }
 
 impl Answers<'_> {
-    /// Returns an answer for each metric of the HPA, then for each that is requested besides. Several saved answers to
-    /// one request are used once each, in the order of the spec.
+    /// Returns an answer for each metric of the HPA, then for each additional metric. Several saved answers to one
+    /// request are used once each, in the order of the spec.
     pub(super) fn all(&self) -> Vec<MetricAnswer> {
         let Index {
             options, requests, ..
@@ -222,8 +222,8 @@ impl Answers<'_> {
         self.selected(request, values, is_of(metric), object_alone, |_| false)
     }
 
-    /// Returns notes about metrics of which the input has different values for one object, or in several lists of external
-    /// values: as in the controller, the last one of a pod counts.
+    /// Returns notes about metrics for which the input has different values for one object, or several lists of
+    /// external values: as in the controller, the last value of a pod counts.
     pub(super) fn repeated(&self) -> Vec<Note> {
         if !self.place.index.requests.answers(self.hpa).is_empty() {
             return Vec::new();
@@ -337,11 +337,11 @@ impl Answers<'_> {
         self.selected(request, values, matches, bare, is_elsewhere)
     }
 
-    /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
-    /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
-    /// is of the only one. It is of a metric without a selector as well, if it is the only one of its object and all
-    /// others lack selectors or labels, too; `bare` returns the object of such a value. One that `is_elsewhere` may be of
-    /// another namespace.
+    /// Returns the values of a metric's name that its selector selects. An API need not repeat the selector or the
+    /// labels that it was asked for, and KEDA does not: a value without them may belong to every metric of the name,
+    /// and belongs to a metric that is the only one. It also belongs to a metric without a selector if it is the only
+    /// value of its object and all others lack selectors or labels, too; `bare` returns the object of such a value. A
+    /// value that `is_elsewhere` may belong to another namespace.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
@@ -379,7 +379,7 @@ impl Answers<'_> {
     }
 
     /// Whether the input has no other metric that differs only by its selector or, if it is external, its namespace.
-    /// Values are of the metrics of the HPAs rather than of those that are requested besides.
+    /// Values belong to metrics of the HPAs rather than to additional metrics.
     fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
         let is_external = matches!(request, MetricRequest::External(_));

@@ -1,4 +1,4 @@
-//! The HPAs of an input that are meant, and the errors if there are none or several.
+//! The HPAs of an input that are meant, and the errors if no HPA or several may be meant.
 
 use super::super::manifest;
 use crate::apimachinery::metadata::Metadata;

@@ -508,7 +508,7 @@ struct Checked<'p> {
 ///
 /// # Errors
 ///
-/// The state is that of a past pass, and there is a flag.
+/// The state belongs to a past pass, and there is a flag.
 fn time_of_pass(
     state: Option<&ControllerState<'_>>,
     options: &Options,

@@ -1,5 +1,5 @@
-//! The target of an HPA among saved objects: the result of the controller's request for its scale, in the
-//! API server's words if there is none.
+//! The target of an HPA among saved objects: the result of the controller's request for its scale, in the API server's
+//! words if the target does not exist.
 
 use jiff::Timestamp;
 

@@ -232,7 +232,7 @@ pub(crate) fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// What a name stands for.
+/// What a name expands to.
 struct Expanded {
     files: Vec<PathBuf>,
     /// The skipped directories inside it that have a file to read.

@@ -347,8 +347,8 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
     (number(location.line()), number(location.column()))
 }
 
-/// Words the reader's error without the position, and without any of the text, which may not be a
-/// Kubernetes object. `length` is that of the text, on which the limits depend.
+/// Returns the reader's error as text without the position, and without any of the input, which may not be a Kubernetes
+/// object. `length` is the length of the input, on which the limits depend.
 fn message_of(error: &serde_yaml::Error, length: usize) -> String {
     use serde_yaml::Error as Yaml;
 

@@ -523,7 +523,7 @@ fn worse(remedy: Remedy, found: &[Finding], later: &[Finding]) -> Vec<Code> {
         _ => {}
     }
     let is_new = |code: &Code| {
-        // A total of another unit is not looked at further.
+        // A total in another unit is not examined further.
         let is_revealed = remedy == Remedy::SetTarget && *code == Code::ValueMultiplies;
         let was = found.iter().any(|it| it.code() == *code);
         !was && !is_revealed && !BROUGHT_TO_LIGHT.contains(code)
@@ -714,8 +714,8 @@ fn states() -> Vec<ToldPass> {
     told.map(|(name, pass)| ToldPass::new(name, pass)).collect()
 }
 
-/// The pass on assumptions that commands have to repeat: a share of the request beside another request, and what a
-/// command sets in another notation, as a part of it, or as a whole.
+/// The pass on assumptions that commands have to repeat: a share of the request along with another request, and fields
+/// that a command sets in another notation, in part, or as a whole.
 fn assumed_states(plain: &Pass) -> Vec<(String, Pass)> {
     let slow = r#"behavior={"scaleUp":{"stabilizationWindowSeconds":60}}"#;
     let disabled = r#"behavior={"scaleUp":{"selectPolicy":"Disabled"}}"#;
@@ -777,7 +777,7 @@ impl<'t> Advised<'t> {
     }
 }
 
-/// Returns the commands of a finding, and the prediction that its advice names. A flag without a value stands for a
+/// Returns the commands of a finding, and the prediction that its advice names. A flag without a value refers to a
 /// command that has one.
 fn given(pass: &Pass, view: &FindingView) -> Vec<String> {
     let hpa = &pass.input.snapshot.hpa;
@@ -878,7 +878,7 @@ impl Executor {
 
 fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: bool) {
     let (passes, more) = (passes.collect::<Vec<_>>(), states());
-    // A count that overflows 32 bits is none to compare.
+    // A count that overflows 32 bits cannot be compared.
     let is_count = |told: &&ToldPass| {
         let after = told.pass.decision.replicas_after();
         after.is_none_or(|replicas| replicas >= 0)

@@ -103,7 +103,7 @@ fn the_record_of_a_past_pass_leaves_its_steps_certain() {
     assert_eq!(truths, [Truth::True; 2]);
 }
 
-/// Another history would not be that of the pass, and the pass is over.
+/// Another history would not belong to the pass, which is over.
 #[test]
 fn no_flag_resolves_the_history_of_a_past_pass() {
     for (past, has_hint) in [(false, true), (true, false)] {

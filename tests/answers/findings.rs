@@ -222,7 +222,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["metric-empty: ", "or set spec.fallback there."],
             &["Correct the name", "Repair "],
         ),
-        // Advice beside a first finding.
+        // Advice in addition to a first finding.
         (
             "T12",
             &["never-ready: service-7d9c6b5f4-8wq2p has not"],
@@ -270,7 +270,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["unschedulable-pods: api-7d9c6b5f4-b5n4d and 3 more have"],
             &[],
         ),
-        // Pods that nobody needs.
+        // Pods that are not needed.
         (
             "T24",
             &["Nothing to do: the metrics propose no more pods"],
@@ -308,7 +308,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             ],
             &[],
         ),
-        // Nobody asked for fewer.
+        // No metric asked for fewer.
         ("T18", &["; the minimum is 3.\n\nMETRIC"], &["--min"]),
         // Memory is not a load that pods share.
         (

@@ -124,8 +124,8 @@ fn a_trigger_that_only_keda_can_name() {
     );
 }
 
-/// The replicas do not depend on the name of a metric, so another one stands for a name that only KEDA knows: it
-/// has no value, but one can be stated.
+/// The replicas do not depend on the name of a metric, so another one stands in for a name that only KEDA knows: it has
+/// no value, but one can be stated.
 #[test]
 fn another_name_stands_for_one_that_only_keda_knows() {
     let object = "apiVersion: keda.sh/v1alpha1
@@ -172,7 +172,7 @@ spec:
                  leads to, and the running HPA has no metric s1-...";
     assert_eq!((code, stderr.contains(lacks)), (Some(2), true), "{stderr}");
 
-    // The namespace is that of the running HPA.
+    // The namespace is the running HPA's.
     let mysql = "  - type: mysql
     metadata: {query: q, queryValue: '3'}
     authenticationRef: {name: auth}
@@ -515,7 +515,7 @@ fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
     }
 }
 
-/// An HPA in place of that of KEDA needs the ScaledObject gone.
+/// An HPA in place of KEDA's requires that the ScaledObject is deleted.
 #[test]
 fn an_hpa_in_place_of_that_of_keda() {
     let hpa = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: api}\nspec:\n  scaleTargetRef: \
@@ -528,7 +528,7 @@ fn an_hpa_in_place_of_that_of_keda() {
     );
 }
 
-/// A ScaledObject beside the HPA that is meant may have the same target. An unknown field is dropped, as by an API server.
+/// A ScaledObject next to the intended HPA may have the same target. An unknown field is dropped, as by an API server.
 /// Without an HPA that KEDA would create, the ScaledObject is noted.
 #[test]
 fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {

@@ -90,7 +90,7 @@ fn summary(name: &str, flags: &[&str]) -> String {
     lines
 }
 
-/// The history of a running HPA is not that of one that a manifest creates under another name.
+/// An HPA that a manifest creates under another name does not have the history of the running one.
 #[test]
 fn a_new_hpa_is_said_to_have_no_history() {
     let predict = |name: &str, flags: &[&str]| {
@@ -705,8 +705,8 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
     assert_eq!(count, 2, "{saved}");
 }
 
-/// What is saved is read and saved again as it is, with the same findings: also of a target that two HPAs name in
-/// different versions, and the answers beside an HPA without its target.
+/// What is saved is read and saved again as it is, with the same findings: including a target that two HPAs name in
+/// different versions, and the answers with an HPA without its target.
 #[test]
 fn what_is_saved_is_saved_again_as_it_is() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -1602,7 +1602,7 @@ fn findings_about_what_only_the_candidate_has() {
              container-metrics-missing: no pod runs proxy yet, so cpu in proxy blocks scaling down
              State the usage of the new container: --cpu proxy=VALUE.",
         ),
-        // Nobody asked for it.
+        // Its value was not asked for.
         (
             metric("app", queue),
             2,
@@ -1759,8 +1759,8 @@ fn a_template_may_request_as_a_whole() {
     );
 }
 
-/// A note on a huge request compares it with the observed one, also beside a template, and asks for a unit only
-/// where the manifest has none.
+/// A note on a huge request compares it with the observed one, even with a template, and asks for a unit only where the
+/// manifest has none.
 #[test]
 fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
     let said = |cpu: &str, flags: &[&str]| {

@@ -475,7 +475,7 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
     assert_eq!(found(-15), Some(Bounds::exactly(3)));
 }
 
-/// Its usage counts, as that of every container in the metrics API.
+/// Its usage counts, like the usage of every container in the metrics API.
 #[test]
 fn a_container_of_kubectl_debug_needs_no_request() {
     let mut history = history();

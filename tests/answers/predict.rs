@@ -409,7 +409,7 @@ fn a_candidate_gives_the_recorded_answer() {
             let (assumed, _) = applied.map_err(|e| e.to_string())?;
             let decision = decide(&assumed);
             if !decision.outcome.unread.is_empty() {
-                // Nobody asked for a metric that only the candidate has and that has no value.
+                // The recording has no value for a metric that only the candidate has.
                 return Ok(false);
             }
             match difference(&decision, &case.expected) {
@@ -667,7 +667,7 @@ fn no_pods_are_assumed_without_a_model() {
     }
 }
 
-/// Each pod is looked at a few times, however many are chosen: this takes minutes if each one is searched for.
+/// Each pod is visited a few times, however many are chosen: this takes minutes if each one is searched for.
 #[test]
 fn half_of_many_pods_are_put_in_a_state_at_once() {
     let input = web();
@@ -751,7 +751,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     let unready =
         |at: &str| json!([{"type": "Ready", "status": "False", "lastTransitionTime": at}]);
     let start = "2026-11-21T05:50:00Z";
-    // But it does wait for one that is unready in fact, as nobody assumes.
+    // But it does wait for a pod that is actually unready, which is not assumed.
     let old = "2026-11-21T05:00:00Z";
     let flaps = last_in(&json!({"startTime": old, "conditions": unready(start)}));
     set.snapshot.pods[3] = flaps.clone().into();
@@ -759,7 +759,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         let told = advice_on_lack(&set, &format!("--cpu=95% {flags}"));
         assert_eq!(told, Some(Remedy::FindUnready), "{flags}");
     }
-    // Such a pod counts, so that only the assumption takes its values away; one that lacks them in fact is told.
+    // Such a pod counts, so only the assumption removes its values; a pod that actually lacks them is reported.
     let mut counted = input.clone();
     counted.snapshot.pods[3] = flaps.into();
     let pass = assumed(&counted, "--cpu=95% --missing=web-4");
@@ -790,7 +790,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         let pass = assumed(&unmeasured, &format!("--cpu=95% {flags}"));
         assert_eq!(advice(&pass), told, "{flags}");
     }
-    // Nor does a value that a pod lacks in fact explain that of another metric.
+    // Nor does a value that a pod actually lacks explain the missing value of another metric.
     let mut without_rps = unmeasured;
     without_rps.snapshot.pod_metrics = input.snapshot.pod_metrics.clone();
     if let Some(MetricAnswer::Pods(values)) = without_rps.snapshot.metrics.last_mut() {
@@ -821,7 +821,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     input.snapshot.pods[3] =
         last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
     assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");
-    // What keeps a pod from running is told even if it is also assumed to be unready.
+    // What keeps a pod from running is reported even if the pod is also assumed to be unready.
     let waits = json!({"waiting": {"reason": "CrashLoopBackOff"}});
     let crashes = json!({"startTime": "2026-11-21T05:00:00Z", "conditions": unready(start),
         "containerStatuses": [{"name": "app", "state": waits}]});
@@ -837,7 +837,8 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     }
 }
 
-/// What runs is not changed because of a template that is only assumed, but for what is wrong with it either way.
+/// Advice does not change running objects because of a template that is only assumed, but because of what is wrong
+/// either way.
 #[test]
 fn running_objects_are_not_changed_for_an_assumed_template() {
     let input = |metric: Value, container: Value| {
@@ -2288,7 +2289,7 @@ fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     (target.average_utilization, target.average_value) =
         (None, Some(Quantity::from_milli(70, Format::DecimalSI)));
     assert_eq!(kept(&amount, "--request=cpu=25m"), "");
-    // What is said of usage is what a pass does with that usage, also beside a pod that does not count.
+    // What is said about usage is what a pass does with that usage, even with a pod that does not count.
     let adds = |states: &str, flags: &str, usage: i64| {
         let flags = format!("{states} {flags} --cpu={usage}m");
         let decision = decide(&assumed(&web(), &flags));
@@ -2709,7 +2710,7 @@ fn with_candidate(test: &str, text: &str, flags: &[&str]) -> Ran {
         .args(flags))
 }
 
-/// A manifest with these fields of `spec` besides its target.
+/// A manifest with these fields of `spec` in addition to its target.
 fn manifest(spec: &str) -> String {
     format!(
         "apiVersion: autoscaling/v2

@@ -136,7 +136,7 @@ fn made() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns inputs with their names, besides the recorded passes: from the examples, constructed, without their
+/// Returns inputs with their names, in addition to the recorded passes: from the examples, constructed, without their
 /// memory, and with what the controller last wrote.
 fn inputs() -> Vec<(String, Input)> {
     let made = made().into_iter().map(|(name, text)| {

@@ -133,7 +133,7 @@ fn candidate(file: &str, documents: &[Value]) -> Candidate {
     Candidate::find(&objects, &options, file, Validate::Strict).expect("a candidate")
 }
 
-/// The input with assumed pods, and what is assumed besides.
+/// The input with assumed pods, and the other assumptions.
 fn suppose(
     documents: &[Value],
     flags: &[String],
@@ -354,7 +354,7 @@ fn metrics_of_one_name_are_told_apart() {
     );
 }
 
-/// The name of a metric may have braces: as in that of a list in Redis, whose hash tag stands in them.
+/// The name of a metric may have braces, such as the name of a list in Redis with a hash tag.
 #[test]
 fn names_with_braces_are_taken_as_they_are() {
     let metric = |name: &str, selector: Value| {
@@ -472,7 +472,7 @@ fn what_is_missing_is_asked_for() {
             Ok(4),
         ),
         (vec![scaled_object, deployment(3)], &["--cpu=90%"], Ok(4)),
-        // Manifests beside it say nothing of the target.
+        // Other manifests in the input say nothing about the target.
         (
             vec![hpa(share), other("")],
             &["--cpu=90%", "--replicas=3"],
@@ -570,7 +570,8 @@ fn a_target_in_another_namespace_is_told() {
     }
 }
 
-/// Pods of other selectors say nothing of the target's; a list without any says that there are none.
+/// Pods that the selector does not match say nothing about the target's pods; an empty list says that the target has no
+/// pods.
 #[test]
 fn pods_of_others_are_not_the_targets() {
     let [(share, ..), ..] = &metrics()[..] else {
@@ -779,7 +780,7 @@ fn a_second_hpa_for_the_target_is_found() {
                 "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
         })
     };
-    // Only KEDA knows its metric, which does not matter beside another HPA.
+    // Only KEDA knows its metric, which does not matter if there is another HPA.
     let mut open = scaled_object("events", "");
     open["spec"]["triggers"][0] = json!({"type": "external", "metadata": {"scalerAddress": "a:1"}});
     // KEDA makes nothing of it.
@@ -799,7 +800,7 @@ fn a_second_hpa_for_the_target_is_found() {
         ),
         (vec![hpa(share), open], Some("default/keda-hpa-events")),
         (vec![hpa(share), paused], None),
-        // That of a cluster has its HPA already, which the input may lack.
+        // A ScaledObject from a cluster already has its HPA, which the input may lack.
         (vec![hpa(share), scaled_object("web", "u")], None),
     ] {
         for target in [None, Some(deployment(3))] {
@@ -979,7 +980,7 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
     }
 }
 
-/// No usage is that of a container that the pods do not have, so nothing is asked for.
+/// A container that the pods do not have has no usage, so nothing is asked for.
 #[test]
 fn a_container_that_no_pod_has_is_answered_for() {
     let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else {
@@ -1116,7 +1117,7 @@ fn a_status_that_contradicts_ready_pods_is_told() {
     }
 }
 
-/// The template of a Rollout may be that of a Deployment. Without it, the pods are assumed without requests.
+/// A Rollout may use the template of a Deployment. Without that template, the pods are assumed without requests.
 #[test]
 fn a_template_that_the_input_lacks_is_told() {
     let [(share, ..), ..] = &metrics()[..] else {

@@ -309,7 +309,7 @@ fn usage(snapshot: &Snapshot, spec: &MetricSpec, ready: bool) -> Vec<Option<i64>
 /// use: for every recorded HPA whose ready pods are all measured with the metric.
 #[test]
 fn a_trace_begins_as_with_the_flag() {
-    let (mut compared, mut beside_others) = (0, 0);
+    let (mut compared, mut with_others) = (0, 0);
     let values = [
         ("50%", AssumedValue::Share(Ratio::percent(50))),
         ("250%", AssumedValue::Share(Ratio::percent(250))),
@@ -355,13 +355,13 @@ fn a_trace_begins_as_with_the_flag() {
             );
             compared += 1;
             let others = usage(snapshot, spec, false);
-            beside_others += usize::from(others.iter().flatten().any(|used| *used > 0));
+            with_others += usize::from(others.iter().flatten().any(|used| *used > 0));
         }
     }
-    println!("{compared} as with the flag, {beside_others} of them beside others");
+    println!("{compared} as with the flag, {with_others} of them with others");
     assert!(
-        compared > 400 && beside_others > 100,
-        "{compared} {beside_others}"
+        compared > 400 && with_others > 100,
+        "{compared} {with_others}"
     );
 }
 
@@ -390,7 +390,7 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
         assert_eq!(json["timeline"]["final"], 4);
         assert_eq!(json["timeline"]["settledAt"], "2026-11-21T07:06:29Z");
     }
-    // The observed value is that of the pods which run, even if the first pass ignores the metrics.
+    // The observed value is measured over the running pods, even if the first pass ignores the metrics.
     let (text, ..) = predict(&["--trace", "-", "--replicas=1"], "time,cpu\n0,40%\n600,\n");
     let told = text.lines().nth(1).expect("the load");
     assert_eq!(told, "assuming cpu 40% of the request (observed 2575%)");

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::common::{recorded, trajectories};
 
-/// A pass with how it is told, and what is found in it.
+/// A pass with its explanation and its findings.
 pub(crate) struct ToldPass {
     pub(crate) name: String,
     pub(crate) pass: &'static Pass,
@@ -29,7 +29,7 @@ pub(crate) struct ToldPass {
 
 impl ToldPass {
     pub(crate) fn new(name: String, pass: Pass) -> Self {
-        // It is looked at until the tests end.
+        // It is used until the tests end.
         let pass: &Pass = Box::leak(Box::new(pass));
         Self {
             name,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 struct Case {
     /// What it is about.
     rule: &'static str,
-    /// The HPA's spec besides its target and bounds, which are 1 to 100.
+    /// The HPA's spec, except its target and bounds, which are 1 to 100.
     spec: Value,
     /// More fields of the `ControllerState`.
     state: Value,

@@ -55,7 +55,7 @@ pub(crate) fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a 
 pub(crate) struct Answer {
     /// The status code.
     pub(crate) status: u16,
-    /// Headers besides those about length and connection.
+    /// Headers, except the ones about length and connection.
     pub(crate) headers: Vec<(String, String)>,
     /// The body before compression.
     pub(crate) body: Vec<u8>,

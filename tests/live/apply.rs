@@ -857,7 +857,7 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
     }
 }
 
-/// A success counts only if the answer shows that it is that of the write.
+/// A success counts only if the answer shows that it belongs to the write.
 #[test]
 fn a_success_that_does_not_prove_the_write_is_settled_by_reading() {
     let before = scale(&Server::start(cluster()));

@@ -377,7 +377,7 @@ fn a_negative_count_is_no_success() {
     std::fs::remove_file(&file).expect("it was saved");
 }
 
-/// An HPA beside it, with the condition of its last pass, on a target of this kind.
+/// Adds another HPA, with the condition of its last pass, on a target of this kind.
 fn neighbour(cluster: &mut Cluster, kind: [&str; 2], reason: Option<&str>) {
     let [api_version, kind] = kind;
     cluster.hpa(
@@ -729,7 +729,7 @@ fn an_event_that_exists_already_was_written() {
         ("AlreadyExists", false, json!(true), 0),
         ("AlreadyExists", true, json!(true), 0),
         ("Conflict", true, json!(true), 0),
-        // Such as that of a quota that others use, too.
+        // Such as a conflict about a quota that others use, too.
         ("Conflict", false, Value::Null, 7),
     ] {
         let mut cluster = cluster();

@@ -369,7 +369,8 @@ fn codes(list: &Value) -> BTreeMap<String, usize> {
     codes
 }
 
-/// A list of ReplicaSets may be long, and is waited for while its pages come. What is not waited for is told.
+/// A list of ReplicaSets may be long, and is waited for while its pages arrive. Anything that is not waited for is
+/// reported.
 #[test]
 fn replica_sets_that_come_late_are_not_forgotten() {
     let sets = "/apis/apps/v1/namespaces/shop/replicasets";
@@ -443,8 +444,8 @@ fn events_of_a_namespace_wait_for_nothing_else() {
     }
 }
 
-/// What is refused for all namespaces, but late, is asked for those that are still to be answered. What is not
-/// asked for is told.
+/// A list that is refused late for all namespaces is requested for each namespace that is still to be answered.
+/// Anything that is not requested is reported.
 #[test]
 fn what_is_refused_late_for_all_namespaces_is_asked_for_each() {
     let mut cluster = empty();

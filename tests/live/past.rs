@@ -517,7 +517,7 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
     }
 }
 
-/// A load with several series is rejected, and so is a past pass: nobody knows which the controller adds up.
+/// A load with several series is rejected, and so is a past pass: it is unknown which ones the controller adds up.
 #[test]
 fn several_series_of_an_external_metric_are_an_error() {
     fn of_two_queues(request: &Request) -> Answer {

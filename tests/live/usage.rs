@@ -315,10 +315,10 @@ fn a_state_without_its_time_is_replayed_as_with_it() {
     }
 }
 
-/// What Prometheus would have of a run that scrapes every so many seconds, if the run had been that many seconds later.
-/// The counters are those that lead to the usage that was measured; their samples have the times of the kubelet's
-/// measurements, or of the scrape. kube-state-metrics restarts after eight minutes, for a minute and a half, and counters
-/// begin again after seven.
+/// What a Prometheus that scrapes at this interval would have of a run that took place this many seconds later. The
+/// counters lead to the usage that was measured; their samples have the times of the kubelet's measurements, or of the
+/// scrape. kube-state-metrics restarts after eight minutes, for a minute and a half, and counters begin again after
+/// seven.
 fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Faults) -> History {
     let mut history = History::default();
     let moments = trajectories::moments(name);
@@ -464,7 +464,7 @@ fn checked(real: &Real, name: &str, later: i64, state: &str, step: i64) -> f64 {
 /// The seconds between two samples of a load.
 const STEPS: [i64; 4] = [5, 15, 30, 60];
 
-/// A time that many seconds later; none if the text is none.
+/// Returns a time this many seconds later; `None` if the text is not a time.
 fn delayed(text: &str, seconds: i64) -> Option<String> {
     let time: jiff::Timestamp = text.parse().ok()?;
     Some((time + jiff::SignedDuration::from_secs(seconds)).to_string())

@@ -794,7 +794,7 @@ fn declared<'c>(code: &'c str, types: &[&str]) -> BTreeSet<&'c str> {
     names
 }
 
-/// Returns the last name of an operand, and whether it is that of a field or method: `pass` of `known.pass(3)`.
+/// Returns the last name of an operand, and whether it names a field or method: `pass` of `known.pass(3)`.
 fn last_name(code: &str) -> (&str, bool) {
     let mut code = code.trim_end();
     while code.ends_with(')') {

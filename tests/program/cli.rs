@@ -349,7 +349,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
             text(&gate.stderr)
         );
     }
-    // A prediction of nothing is none, and the error has the command that gives an answer.
+    // A prediction without assumptions is rejected, and the error has the command that gives an answer.
     for (flags, kept) in [
         (&[][..], ""),
         (&["--max", "5"], "--max 5"),
@@ -559,7 +559,7 @@ fn a_pod_without_a_status_is_only_a_manifest() {
     }
 }
 
-/// The only manifest of the target may be that of a candidate, also of one whose settings are varied.
+/// The only manifest of the target may be a candidate's, even if settings of the candidate are varied.
 #[test]
 fn pods_are_assumed_from_the_target_of_a_candidate() {
     let target = REST
@@ -1587,7 +1587,7 @@ fn a_saved_list_gives_the_same_list() {
         });
         assert_eq!(first, again, "{selection:?}");
     }
-    // A target without replicas, of two HPAs with different minimums, beside one that selects the same pods.
+    // A target without replicas, of two HPAs with different minimums, next to one that selects the same pods.
     let at_least_two = HPA.replace("spec:\n", "spec:\n  minReplicas: 2\n");
     let same_target = HPA.replace("name: web, namespace", "name: api, namespace");
     let neighbour = HPA.replace("name: web", "name: cart");
@@ -2416,7 +2416,7 @@ fn what_was_probably_meant_is_said_of_one_and_of_several() {
         );
         assert_ne!(output.status.code(), Some(0), "{args:?}");
     }
-    // As in kubectl, an empty namespace is none.
+    // As in kubectl, an empty namespace means no namespace.
     answer(&["explain", "web", "-f", &state, "-n", ""], "", &[]);
 }
 

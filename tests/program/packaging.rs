@@ -100,8 +100,8 @@ fn workflows_name_what_exists() {
     }
 }
 
-/// A tag can be moved to another commit. What builds a release, and what runs in the pipelines of users, is by
-/// commit, with the tag beside it.
+/// A tag can be moved to another commit. Actions that build a release or run in the pipelines of users are pinned to a
+/// commit, with the tag in a comment.
 #[test]
 fn the_actions_of_others_are_pinned() {
     let workflows = fs::read_dir(root().join(".github/workflows")).expect("workflows");

@@ -228,7 +228,7 @@ fn inherits(
 }
 
 /// While the metrics ask for the same, the replicas after each pass are possible by the prediction for
-/// its time, until the end. The controller is that of the passes before.
+/// its time, until the end. The controller is the same as in the passes before.
 fn follows(mut world: World, observed: &Snapshot, evidence: &Evidence, at: &str) {
     let snapshot = world.snapshot(world.now);
     let now = world.now;

@@ -219,8 +219,8 @@ fn ends_inside_the_range(every: usize) {
     }
 }
 
-/// Returns every so many moments of the runs: the input, the controller's memory before its next pass, and that
-/// pass. Only if the moment's metrics lead to that pass.
+/// Returns every nth moment of the runs, if its metrics lead to the next pass: the input, the controller's memory
+/// before that pass, and the pass.
 fn sampled(name: &str, past: Past, every: usize) -> Vec<(Input, Memory, Pass)> {
     let mut samples = Vec::new();
     let mut seen = SeenSoFar::default();

@@ -94,7 +94,7 @@ pub(crate) struct UnknownSelector {
 }
 
 impl UnknownSelector {
-    /// Creates the unknown selector of an HPA, which may be unreadable itself.
+    /// Creates the unknown selector of an HPA; `hpa` is the HPA, if it can be read.
     pub(crate) fn new(key: String, hpa: Option<&Hpa>, why: WhyUnknownSelector) -> Self {
         Self {
             key,

@@ -141,7 +141,7 @@ pub struct UncountedPod {
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
-    /// Whether the pod does not count only because of an assumption, so the user knows why.
+    /// Whether only an assumption keeps the pod from counting, so the user knows why.
     pub is_only_assumed: bool,
 }
 

@@ -469,16 +469,6 @@ fn pods_come_in_pages() {
     let error = "the list has more pages (continue), although all of it was requested";
     explain(&Server::start(cluster), &[]).fails(1, &[error]);
 
-    // The controller's metrics clients request a list once, and use what is in it.
-    let [once, open] = [json!({}), json!({"continue": "abc"})].map(|metadata| {
-        let list = json!({"kind": "PodMetricsList", "metadata": metadata, "items": []});
-        let mut cluster = recorded();
-        let fault = Fault::Answer(Answer::json(200, list.to_string()));
-        cluster.fault(When::on("/apis/metrics.k8s.io/"), fault);
-        explain(&Server::start(cluster), &["-o", "json"]).answer()["outcome"].clone()
-    });
-    assert_eq!(open, once);
-
     // If that also fails, there is no answer.
     let mut cluster = recorded();
     crowd(&mut cluster);

@@ -10,9 +10,8 @@ use super::super::{Failure, FailureKind};
 use super::Fetch;
 use super::discovery::{Discovery, Resource, built_in, collection};
 use super::pages::{OBJECTS, too_many};
-use super::read::{List, SharingList, Together, read_metrics};
+use super::read::{List, SharingList, Together, read};
 use super::right::advice;
-use crate::apimachinery::json::Elements;
 use crate::apimachinery::names::{no_kind, query, segment};
 use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
@@ -215,9 +214,7 @@ impl Fetch<'_> {
 }
 
 fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
-    let elements = Elements::of_answer();
-    let list: SharingList<PodMetrics> = read_metrics("PodMetricsList", body, &elements)?;
-    let items = list.items();
+    let items = read::<SharingList<PodMetrics>>("PodMetricsList", body)?.items();
     if items.len() > OBJECTS {
         Err(too_many())
     } else {

@@ -37,7 +37,7 @@ use self::discovery::{Discovery, UNDISCOVERED, built_in, collection};
 use self::lists::Lists;
 use self::metrics::{NoAnswer, custom_version};
 use self::optional::OptionalAnswers;
-use self::read::{Together, read, read_metrics};
+use self::read::{Together, read, read_within};
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes};
 use super::{Failure, Method, Response, Session};
@@ -397,7 +397,7 @@ impl Fetch<'_> {
         let response = self.metrics_answer(path).await?;
         let together = Arc::clone(together);
         let read =
-            move |body: &[u8]| together.read(body, |elements| read_metrics(kind, body, elements));
+            move |body: &[u8]| together.read(body, |elements| read_within(kind, body, elements));
         self.session.object(&response, read).await
     }
 

@@ -34,20 +34,18 @@ impl<T> SharingList<T> {
 
 /// Reads an object of a kind; an empty kind accepts any object.
 pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Result<T, String> {
-    if !kind.is_empty() {
-        check_whole(kind, body)?;
-    }
-    json::read_within(body, &Elements::of_answer())
+    read_within(kind, body, &Elements::of_answer())
 }
 
-/// Reads a list of a metrics API with at most these elements. The controller's clients request it once, and take its
-/// items for all there are.
-pub(super) fn read_metrics<T: DeserializeOwned>(
+/// Reads an object of a kind with at most these elements.
+pub(super) fn read_within<T: DeserializeOwned>(
     kind: &str,
     body: &[u8],
     elements: &Elements,
 ) -> Result<T, String> {
-    next_page(kind, SliceRead::new(body))?;
+    if !kind.is_empty() {
+        check_whole(kind, body)?;
+    }
     json::read_within(body, elements)
 }
 
@@ -193,14 +191,14 @@ impl<'de> Visitor<'de> for &mut Head {
 
 #[cfg(test)]
 mod tests {
-    use super::{SliceRead, Together, check_whole, json, next_page};
+    use super::{SliceRead, Together, check_whole, next_page, read_within};
 
     #[test]
     fn answers_of_metrics_have_a_limit_together() {
         let together = Together::default();
         let list = format!("[{}0]", "0,".repeat(199_999));
         let read = |body: &[u8]| {
-            let read = together.read(body, |most| json::read_within::<Vec<i32>>(body, most));
+            let read = together.read(body, |most| read_within::<Vec<i32>>("", body, most));
             read.map(|list| list.len())
         };
         assert_eq!(

@@ -65,7 +65,7 @@ impl Check {
             },
         };
         let (mut own, mut others) = (0i128, 0i128);
-        let mut before = None;
+        let (mut before, mut has_slept) = (None, false);
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
@@ -74,7 +74,9 @@ impl Check {
             let replicas = around.map(|[before, _]| before);
             check.recorded.add(before, replicas);
             before = replicas.or(before);
-            let is_forced = player.is_forced(at);
+            // A run may begin with replicas that the record does not have.
+            has_slept |= point.replicas == 0;
+            let is_forced = has_slept && player.is_forced(at);
             check.forced += usize::from(is_forced && around.is_some());
             let mark = record.last_mark(at);
             let is_marked =

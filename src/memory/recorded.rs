@@ -51,8 +51,7 @@ pub(super) fn narrow(
         remembered.grounds.push(contradicted(RECOMMENDATIONS));
         return;
     };
-    let is_told = |pass: &&PastPass| pass.recommended != Bounds::UNKNOWN;
-    let mut told = passes.iter().filter(is_told);
+    let mut told = passes.iter().filter(|pass| is_told(pass));
     if let Some(first) = told.next()
         && (highest, lowest) != (possible.highest, possible.lowest)
     {
@@ -84,6 +83,11 @@ pub(super) fn narrow(
             .retain(|own| own.item != ground::SCALE_EVENTS);
         remembered.grounds.push(ground::recorded(&likely));
     }
+}
+
+/// Whether the samples tell something about the recommendation of a pass.
+fn is_told(pass: &PastPass) -> bool {
+    pass.recommended != Bounds::UNKNOWN
 }
 
 /// Returns the ground for not using a history that contradicts the API.
@@ -231,7 +235,7 @@ impl RecordedPasses<'_> {
         let passes = self
             .passes
             .iter()
-            .filter(move |pass| written.is_none_or(|it| pass.time < it));
+            .filter(move |pass| is_told(pass) && written.is_none_or(|it| pass.time < it));
         passes.filter_map(move |pass| {
             Some(Recommendation {
                 replicas: pass.likely?,

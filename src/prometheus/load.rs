@@ -227,9 +227,10 @@ impl Recording<'_> {
             .rfind(runs)
             .filter(|it| is_long(it.saturating_sub(last_value)));
         let last = ended.unwrap_or(last_value);
-        notes.extend(awake.map(|row| LoadNote::AtZeroUntil(self.grid.time(row))));
-        if is_long(first - awake.unwrap_or(0)) {
-            notes.push(LoadNote::Begins(self.grid.time(first)));
+        match awake {
+            Some(row) => notes.push(LoadNote::AtZeroUntil(self.grid.time(row))),
+            None if is_long(first) => notes.push(LoadNote::Begins(self.grid.time(first))),
+            None => {}
         }
         if is_long(self.grid.len() - 1 - last) {
             notes.push(LoadNote::Ends(self.grid.time(last)));

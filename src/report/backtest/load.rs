@@ -19,7 +19,7 @@ const TRUSTED_EQUAL: f64 = 0.5;
 /// A replay is also warned about if its replica-hours, which people compare, are off by more than this share.
 const TRUSTED_HOURS: f64 = 0.1;
 
-/// A replay is also warned about if less than this part of the recorded time was compared.
+/// A replay is also warned about if less than this part of the recorded time with replicas was compared.
 const TRUSTED_PART: f64 = 0.5;
 
 /// The number of marks that are named.
@@ -29,14 +29,9 @@ impl<'a> Compared<'a> {
     /// Returns the warning that the replay cannot be trusted.
     pub(in crate::report) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
-        let why = self.disagrees(check).or_else(|| {
-            let known = check.recorded.replicas.iter().flatten().count();
-            let is_little = (check.compared as f64) < TRUSTED_PART * known as f64;
-            is_little.then(|| {
-                let (compared, known) = (self.time(check.compared), self.time(known));
-                format!("can be compared with the record for only {compared} of {known}")
-            })
-        })?;
+        let why = self
+            .disagrees(check)
+            .or_else(|| self.is_little_compared(check))?;
         let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
         let comparison = if is_compared {
             ", and neither does the comparison"
@@ -65,6 +60,19 @@ impl<'a> Compared<'a> {
         Some(format!(
             "has the recorded replicas for {equal} of the {compared} (within one for {within_one}{hours})"
         ))
+    }
+
+    /// Returns how little of the replay was compared, if too little was. No replay has to predict replicas of 0.
+    fn is_little_compared(&self, check: &Check) -> Option<String> {
+        let recorded = check.recorded.replicas.iter().flatten();
+        let known = recorded.filter(|replicas| **replicas > 0).count();
+        let is_little = (check.compared as f64) < TRUSTED_PART * known as f64;
+        let (compared, known) = (self.time(check.compared), self.time(known));
+        is_little.then(|| {
+            format!(
+                "can be compared with the record for only {compared} of the {known} with replicas"
+            )
+        })
     }
 
     /// Returns the time that the shares are of.

@@ -121,9 +121,9 @@ impl UnknownSelector {
         own: &Hpa,
         scale: &Result<Scale, ScaleError>,
     ) -> Option<Shared<OtherHpa>> {
-        let hpa = self.hpa.clone().filter(|_| self.may_be_stored())?;
-        let selector = ScaleSelector::of(scale).ok()?.parsed().ok()?;
+        let hpa = self.hpa.as_deref().filter(|_| self.may_be_stored())?;
         let shared = Selector::parse(shared_selector(own, &self.key)?).ok()?;
+        let selector = ScaleSelector::of(scale).ok()?.parsed().ok()?;
         let stated = own.written.status.filter(|_| shared == *selector)?;
         let Written { created, spec, .. } = &hpa.written;
         let settled = if spec == created {
@@ -134,11 +134,8 @@ impl UnknownSelector {
         let is_later = !own.written.by_us
             && own.written.spec.is_some_and(|changed| changed <= stated)
             && spec.is_some_and(|changed| stated.duration_since(changed) >= settled);
-        let other = OtherHpa {
-            hpa: *hpa,
-            scale: None,
-        };
-        is_later.then(|| other.into())
+        let (hpa, scale) = (is_later.then(|| hpa.clone())?, None);
+        Some(OtherHpa { hpa, scale }.into())
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so

@@ -64,7 +64,7 @@ fn lost(failure: &Failure) -> String {
         FailureKind::Api(status) if status.html => {
             format!("HTTP {} from {}: a page in HTML", status.code, failure.host)
         }
-        FailureKind::Api(status) if status.speaks_for_another() => failure.of_another(status),
+        FailureKind::Api(status) if status.may_be_of_another() => failure.of_another(status),
         FailureKind::Body(_) | FailureKind::Page => failure.to_string(),
         _ => failure.cause(),
     }

@@ -104,7 +104,7 @@ impl OptionalAnswers {
     }
 
     /// Returns the error about an HPA that does not exist, with the names of the existing ones, or the reason
-    /// why there can be none. A proxy's 404 stays as it is.
+    /// why there can be none. A 404 that is not a `Status` stays as it is.
     pub(super) fn about_absence(
         &self,
         [namespace, name]: [&str; 2],
@@ -118,7 +118,7 @@ impl OptionalAnswers {
         {
             return unserved(&self.version);
         }
-        let is_absent = failure.is_not_found();
+        let is_absent = failure.is_gone();
         let error = Error::from(failure);
         if !is_absent {
             return error;
@@ -135,12 +135,12 @@ impl OptionalAnswers {
     }
 }
 
-/// Whether the server does not serve the API version that the controller uses, as the failed list of its HPAs shows. A
-/// server that is too old for it adds no header to its 404, either.
+/// Whether the server does not serve the API version that the controller uses, as the failed list of its HPAs or its
+/// version shows. A server that is too old adds no header to its 404, and may refuse the list first.
 pub(super) fn is_unserved(list: &Failure, version: &Awaited<ServerVersion>) -> bool {
     let is_too_old = |said: &ServerVersion| version::is_too_old(&said.git_version);
     let read = version.get().and_then(|said| said.as_ref().ok());
-    list.is_not_found() || (list.is_404() && read.is_some_and(is_too_old))
+    list.is_not_found() || read.is_some_and(is_too_old)
 }
 
 /// Returns the error about a server that lacks the API version that the controller uses.

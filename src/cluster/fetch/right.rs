@@ -48,7 +48,7 @@ impl From<Failure> for Error {
         // Only these start with `error: ` in kubectl.
         let plain = match &failure.kind {
             FailureKind::Api(status) => {
-                status.speaks_for_another() || status.reason == "Unauthorized"
+                status.may_be_of_another() || status.reason == "Unauthorized"
             }
             FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
             _ => false,

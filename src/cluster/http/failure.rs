@@ -328,7 +328,9 @@ impl Failure {
 
     /// Returns an answer that no API server gave, with the start of its body.
     pub(crate) fn of_another(&self, status: &ApiStatus) -> String {
-        format!("HTTP {} from {}: {}", status.code, self.host, status.line())
+        let line = status.line();
+        let text = if line.is_empty() { "no text" } else { &line };
+        format!("HTTP {} from {}: {text}", status.code, self.host)
     }
 
     /// Returns the remedy, if there is one.
@@ -366,7 +368,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            FailureKind::Api(status) if status.speaks_for_another() => {
+            FailureKind::Api(status) if status.may_be_of_another() => {
                 write!(f, "{}{}", self.of_another(status), self.patience())
             }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {

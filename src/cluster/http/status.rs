@@ -58,11 +58,6 @@ impl ApiStatus {
         !self.from_server && !self.has_audit_id
     }
 
-    /// Whether the body is told instead of client-go's message, which would say that the server answered.
-    pub(crate) fn speaks_for_another(&self) -> bool {
-        self.may_be_of_another() && !self.body.is_empty()
-    }
-
     /// Returns the start of the body in one line.
     pub(crate) fn line(&self) -> String {
         let words: Vec<&str> = self.body.split_whitespace().collect();

@@ -746,7 +746,7 @@ fn no_redirect_is_followed() {
             cluster.insert("insecure-skip-tls-verify".to_owned(), json!(true));
         });
         let traces = traces(&config, &[EXPLAIN, APPLY], &[], None);
-        assert!(traces.has(1, &format!("the status code {code}")), "{code}");
+        assert!(traces.has(1, &format!("HTTP {code} from ")), "{code}");
     }
     assert_eq!(other.connections(), 0);
 }

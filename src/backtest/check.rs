@@ -5,6 +5,7 @@
 use jiff::SignedDuration;
 use serde::Serialize;
 
+use crate::snapshot::Snapshot;
 use crate::whatif::timeline::{Player, Point, Record, Timeline, Totals};
 
 /// The record compared with the replay.
@@ -13,6 +14,9 @@ use crate::whatif::timeline::{Player, Point, Record, Timeline, Totals};
 pub struct Check {
     /// The number of passes that were compared.
     pub compared: usize,
+    /// The number of those at which there were replicas.
+    #[serde(skip)]
+    pub awake: usize,
     /// The number of passes that ended with the recorded replicas: those of the sample before or after the pass.
     pub equal: usize,
     /// The number of passes that ended with at most one more or fewer.
@@ -47,13 +51,14 @@ impl Check {
         record: &Record,
         passes: usize,
         player: &Player,
-        totals: Totals,
+        snapshot: &Snapshot,
     ) -> Option<Self> {
         if !record.has_replicas() {
             return None;
         }
         let mut check = Self {
             compared: 0,
+            awake: 0,
             equal: 0,
             within_one: 0,
             left_out: 0,
@@ -61,11 +66,12 @@ impl Check {
             replica_hours: None,
             recorded: RecordTotals {
                 replicas: Vec::with_capacity(passes),
-                totals,
+                totals: Totals::new(player, snapshot),
             },
         };
         let (mut own, mut others) = (0i128, 0i128);
-        let (mut before, mut has_slept) = (None, false);
+        let began = snapshot.scale.as_ref().map_or(0, |it| it.spec_replicas);
+        let mut before = None;
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
@@ -74,9 +80,7 @@ impl Check {
             let replicas = around.map(|[before, _]| before);
             check.recorded.add(before, replicas);
             before = replicas.or(before);
-            // A run may begin with replicas that the record does not have.
-            has_slept |= point.replicas == 0;
-            let is_forced = has_slept && player.is_forced(at);
+            let is_forced = player.is_forced(at, began);
             check.forced += usize::from(is_forced && around.is_some());
             let mark = record.last_mark(at);
             let is_marked =
@@ -87,6 +91,7 @@ impl Check {
                     let [before, next] = around.map(|it| it.abs_diff(point.replicas));
                     let apart = before.min(next);
                     check.compared += 1;
+                    check.awake += usize::from(around[0] > 0);
                     check.equal += usize::from(apart == 0);
                     check.within_one += usize::from(apart <= 1);
                     own += i128::from(point.replicas);

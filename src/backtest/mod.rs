@@ -291,8 +291,8 @@ impl Plan {
         let trace = self.timeline.trace.as_ref();
         let record = trace.map(|trace| trace.record(timeline.start));
         let check = record.as_ref().and_then(|record| {
-            let totals = Totals::new(&replay.player, &replay.input.snapshot);
-            Check::of(&timeline, record, passes, &replay.player, totals)
+            let snapshot = &replay.input.snapshot;
+            Check::of(&timeline, record, passes, &replay.player, snapshot)
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());

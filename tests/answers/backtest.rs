@@ -1419,14 +1419,51 @@ fn replicas_that_the_replay_takes_from_the_record_are_no_agreement() {
     };
     let none = "";
     // A change may lead to another for 10m15s. Up to a sample earlier, the next replicas are right, too.
-    for (min, counts, left_out, equal, warning) in [
-        (1, ["2", "2", "2"], 0, 240, none),
-        (1, ["2", "3", "2"], 0, 160 + 4, "for 68.3% of the time"),
-        (1, ["2", "0", "2"], 80 + 41, 119, none),
-        (0, ["2", "0", "2"], 0, 160 + 4, "for 68.3% of the time"),
-        (1, ["0", "0", "0"], 240, 0, none),
-        (1, ["0", "", "2"], 160 + 41, 39, "only 9m45s of the 20m"),
-        (1, ["", "0", "2"], 160 + 41, 39, "only 9m45s of the 20m"),
+    for (min, counts, flags, left_out, equal, warning) in [
+        (1, ["2", "2", "2"], none, 0, 240, none),
+        (
+            1,
+            ["2", "3", "2"],
+            none,
+            0,
+            160 + 4,
+            "for 68.3% of the time",
+        ),
+        (1, ["2", "0", "2"], none, 80 + 41, 119, none),
+        (
+            0,
+            ["2", "0", "2"],
+            none,
+            0,
+            160 + 4,
+            "for 68.3% of the time",
+        ),
+        (1, ["0", "0", "0"], none, 240, 0, none),
+        (
+            1,
+            ["0", "", "2"],
+            none,
+            160 + 41,
+            39,
+            "only 9m45s of the 20m",
+        ),
+        (
+            1,
+            ["", "0", "2"],
+            none,
+            160 + 41,
+            39,
+            "only 9m45s of the 20m",
+        ),
+        // This run does not follow the record to 0.
+        (
+            1,
+            ["0", "2", "2"],
+            "--replicas=2",
+            0,
+            160 + 4,
+            "for 68.3% of the time",
+        ),
     ] {
         let base = json!({"minReplicas": min, "maxReplicas": 12, "metrics": [external]});
         let items = vec![
@@ -1441,6 +1478,7 @@ fn replicas_that_the_replay_takes_from_the_record_are_no_agreement() {
             run(program()
                 .args(["predict", "web", "--trace=-"])
                 .args(format)
+                .args(flags.split_whitespace())
                 .arg("-f")
                 .arg(state.path())
                 .write_stdin(trace(counts)))

@@ -62,12 +62,13 @@ impl<'a> Compared<'a> {
         ))
     }
 
-    /// Returns how little of the replay was compared, if too little was. No replay has to predict replicas of 0.
+    /// Returns how little of the time with replicas was compared, if too little was. Replicas of 0 show little of the
+    /// metrics.
     fn is_little_compared(&self, check: &Check) -> Option<String> {
         let recorded = check.recorded.replicas.iter().flatten();
         let known = recorded.filter(|replicas| **replicas > 0).count();
-        let is_little = (check.compared as f64) < TRUSTED_PART * known as f64;
-        let (compared, known) = (self.time(check.compared), self.time(known));
+        let is_little = (check.awake as f64) < TRUSTED_PART * known as f64;
+        let (compared, known) = (self.time(check.awake), self.time(known));
         is_little.then(|| {
             format!(
                 "can be compared with the record for only {compared} of the {known} with replicas"
@@ -177,6 +178,7 @@ impl<'a> Compared<'a> {
     fn check(&self, check: &Check) -> String {
         let Check {
             compared,
+            awake: _,
             equal,
             within_one,
             left_out,

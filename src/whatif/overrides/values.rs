@@ -243,8 +243,8 @@ impl<'d> Values<'d> {
         })
     }
 
-    /// Lets metrics that the input lacks use the usage that was set for other metrics: if it measures whole pods, if
-    /// pods have a single container, or if the metric fails whatever they use.
+    /// Lets a metric that the input lacks use the usage that was set for other metrics: if it measures whole pods, if all
+    /// pods have a single container, or if it fails whatever they use.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
         let Ok(pods) = of_target(snapshot) else {
             return;

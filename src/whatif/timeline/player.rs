@@ -250,10 +250,14 @@ impl Player {
     }
 
     /// Whether the replicas of a run at a time are due to those of the record: at 0, and after that for as long as one
-    /// change may lead to the next.
-    pub fn is_forced(&self, at: SignedDuration) -> bool {
+    /// change may lead to the next. A run that began with replicas did not follow a record that began at 0.
+    pub fn is_forced(&self, at: SignedDuration, began: i32) -> bool {
         let earlier = self.sleeps.partition_point(|(time, _)| *time <= at);
-        let last = self.sleeps[..earlier].last();
+        let is_missed = |(time, count): &&(SignedDuration, i32)| {
+            began != 0 && (*count != 0 || !time.is_positive())
+        };
+        let followed = self.sleeps[..earlier].iter().skip_while(is_missed);
+        let last = followed.last();
         last.is_some_and(|(time, count)| *count == 0 || at < time.saturating_add(self.wait))
     }
 

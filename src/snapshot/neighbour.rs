@@ -134,8 +134,11 @@ impl UnknownSelector {
         let is_later = !own.written.by_us
             && own.written.spec.is_some_and(|changed| changed <= stated)
             && spec.is_some_and(|changed| stated.duration_since(changed) >= settled);
-        let (hpa, scale) = (is_later.then(|| hpa.clone())?, None);
-        Some(OtherHpa { hpa, scale }.into())
+        let other = |hpa: &Hpa| OtherHpa {
+            hpa: hpa.clone(),
+            scale: None,
+        };
+        is_later.then(|| other(hpa).into())
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so

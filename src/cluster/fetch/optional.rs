@@ -135,12 +135,12 @@ impl OptionalAnswers {
     }
 }
 
-/// Whether the server does not serve the API version that the controller uses, as the failed list of its HPAs or its
-/// version shows. A server that is too old adds no header to its 404, and may refuse the list first.
+/// Whether the server does not serve the API version that the controller uses, as the failed list of its HPAs shows. A
+/// server that is too old for it adds no header to its 404, either.
 pub(super) fn is_unserved(list: &Failure, version: &Awaited<ServerVersion>) -> bool {
     let is_too_old = |said: &ServerVersion| version::is_too_old(&said.git_version);
     let read = version.get().and_then(|said| said.as_ref().ok());
-    list.is_not_found() || read.is_some_and(is_too_old)
+    list.is_not_found() || (list.is_404() && read.is_some_and(is_too_old))
 }
 
 /// Returns the error about a server that lacks the API version that the controller uses.

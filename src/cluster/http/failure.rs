@@ -326,7 +326,7 @@ impl Failure {
         }
     }
 
-    /// Returns an answer that no API server gave, with the start of its body.
+    /// Returns an answer that another host may have given, with the start of its body, if it has text.
     pub(crate) fn of_another(&self, status: &ApiStatus) -> String {
         let line = status.line();
         let text = if line.is_empty() { "no text" } else { &line };

@@ -41,7 +41,7 @@ impl About<'_> {
         typed(&self.hpa().spec.scale_target_ref)
     }
 
-    /// Returns the object as `kubectl` accepts it.
+    /// Returns the object that has the pods' template, as `kubectl` accepts it.
     pub(crate) fn template_target(&self) -> String {
         typed(self.template_holder())
     }

@@ -19,7 +19,8 @@ use crate::apimachinery::names::shell_word;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::{About, Advice, Case, Command, Remedy};
 
-/// Whether a pod has been created, become ready or unready, or started to terminate since some time.
+/// Whether a pod has been created or started, or become ready or unready, since some time, or was not yet due to be gone
+/// then.
 fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
     case.pods().any(|pod| {
         let ready = pod.ready.map(|it| it.last_transition_time);

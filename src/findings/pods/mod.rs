@@ -135,7 +135,8 @@ fn is_starting<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// Whether a pod has a value if it is measured: it is active and running, and no container waits in an error.
+/// Whether a pod has a value if it is measured: it is active and running, and at least one of its containers does not
+/// wait in an error.
 pub(crate) fn may_have_value(pod: &Pod) -> bool {
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();

@@ -98,7 +98,8 @@ fn are_alike(least: i64, most: i64) -> bool {
     least as f64 >= most as f64 * ALIKE
 }
 
-/// Whether at least two observed pods count in a metric of a resource, and all use about the same.
+/// Whether at least two pods count in a metric of a resource with their observed usage, and all of these use about the
+/// same.
 pub(crate) fn is_alike(case: &Case<'_>, step: &MetricStep) -> bool {
     let usages: Vec<i64> = case
         .counted(step)

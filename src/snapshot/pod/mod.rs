@@ -366,7 +366,7 @@ pub struct ContainerStatus {
 }
 
 impl ContainerStatus {
-    /// Whether the status says more than that a container with this spec is running.
+    /// Whether the status says more than that one of these containers runs with the requests of its spec.
     fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);

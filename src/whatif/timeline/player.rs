@@ -258,7 +258,9 @@ impl Player {
         };
         let followed = self.sleeps[..earlier].iter().skip_while(is_missed);
         let last = followed.last();
-        last.is_some_and(|(time, count)| *count == 0 || at < time.saturating_add(self.wait))
+        last.is_some_and(|(time, count)| {
+            *count == 0 || (time.is_positive() && at < time.saturating_add(self.wait))
+        })
     }
 
     /// The longest time that a change takes to lead to the next one.

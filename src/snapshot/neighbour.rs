@@ -114,14 +114,14 @@ impl UnknownSelector {
     }
 
     /// Returns the HPA as one that selects the same pods, if the last status of `own` says so, and neither HPA nor the
-    /// selector has changed since. The passes of a changed HPA may come later, unless it is new: the status names it, so
+    /// selector has changed since, nor has a later pass of the other found them apart. The passes of a changed HPA may come later, unless it is new: the status names it, so
     /// it has had one.
     pub(crate) fn as_stated(
         &self,
         own: &Hpa,
         scale: &Result<Scale, ScaleError>,
     ) -> Option<Shared<OtherHpa>> {
-        let hpa = self.hpa.as_deref().filter(|_| self.may_be_stored())?;
+        let hpa = self.hpa.as_deref()?;
         let shared = Selector::parse(shared_selector(own, &self.key)?).ok()?;
         let selector = ScaleSelector::of(scale).ok()?.parsed().ok()?;
         let stated = own.written.status.filter(|_| shared == *selector)?;
@@ -131,14 +131,18 @@ impl UnknownSelector {
         } else {
             SETTLED
         };
-        let is_later = !own.written.by_us
+        let is_later = self.matters_to(ComparedSelector::of(own))
+            && !own.written.by_us
             && own.written.spec.is_some_and(|changed| changed <= stated)
             && spec.is_some_and(|changed| stated.duration_since(changed) >= settled);
-        let other = |hpa: &Hpa| OtherHpa {
+        if !is_later {
+            return None;
+        }
+        let other = OtherHpa {
             hpa: hpa.clone(),
             scale: None,
         };
-        is_later.then(|| other(hpa).into())
+        Some(other.into())
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so
@@ -271,8 +275,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::Written;
-    use super::{ComparedSelector, Scale, UnknownSelector, WhyUnknownSelector};
+    use super::{ComparedSelector, Scale, UnknownSelector, WhyUnknownSelector, Written};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
 
@@ -483,6 +486,7 @@ mod tests {
                 false,
             ),
             ("by a label", shared(label, 0), hpa(0, FINE, 1, 9), false),
+            ("apart since", shared(old, 0), hpa(0, FINE, 1, 11), false),
             ("apart", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), false),
             ("own is changed", shared(old, 11), hpa(0, FINE, 1, 9), false),
             (

@@ -102,7 +102,9 @@ impl Fetch<'_> {
                 let mut objects = Vec::new();
                 for object in list {
                     let ListedObject { metadata } = json::read(object.get().as_bytes())?;
-                    if let (Some(only), Some(stated)) = (&only, &metadata.namespace) {
+                    if let (Some(only), Some(stated)) = (&only, &metadata.namespace)
+                        && !stated.is_empty()
+                    {
                         check_requested([stated, &metadata.name], [only, &metadata.name])?;
                     }
                     objects.push((metadata, admitted_item(object.get(), &namespace)));

@@ -67,15 +67,16 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
     Ok(())
 }
 
-/// Watches an HPA for the requested time, shows the progress, and returns its states.
+/// Watches an HPA for the requested time, shows the progress, and returns its states, with a note about any that may
+/// be missing.
 pub(super) async fn watch(
     args: &MemoryArgs,
     session: &Session,
     name: &str,
     terminal: &Terminal,
-) -> Result<Vec<Hpa>, Error> {
+) -> Result<(Vec<Hpa>, Option<Note>), Error> {
     let Some(span) = args.observe else {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     };
     let namespace = session.namespace();
     let time = span.unsigned_abs();

@@ -60,10 +60,11 @@ pub(super) async fn ask(
     terminal: &Terminal,
 ) -> Result<Live, Error> {
     let name = name(session, options).await?;
-    let states = watch(memory, session, &name, terminal).await?;
+    let (states, missed) = watch(memory, session, &name, terminal).await?;
     let mut observed = fetch(session, session.namespace(), &name, &options.also).await?;
     let scale_at = observed.scale_at.take();
     let mut input = observed::input(observed, options)?;
+    input.notes.extend(missed);
     let Snapshot {
         hpa, controller, ..
     } = &input.snapshot;

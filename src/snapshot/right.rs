@@ -52,6 +52,9 @@ pub enum UnknownFact {
     /// The target's events.
     #[error("the target's events are unknown")]
     TargetEvents,
+    /// The states of the HPA while it was watched.
+    #[error("the HPA was not read at all times")]
+    States,
     /// The replicas at earlier passes.
     #[error("the replicas at earlier passes are unknown")]
     EarlierReplicas,

@@ -388,9 +388,12 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     let answer = std::thread::scope(|scope| {
         let watching =
             scope.spawn(|| explain(&server, &["--observe", "6s", "-o", "json", "--save", path]));
-        // The first poll is over by then, the second comes after five seconds.
+        // The first poll is over by then, the second comes after five seconds and fails.
         std::thread::sleep(Duration::from_secs(2));
         server.change(|cluster| {
+            let path =
+                format!("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/{NAME}");
+            cluster.fault(When::on(&path).nth(1), Fault::InternalError);
             cluster.edit_hpa(hpa, |hpa| {
                 hpa["status"]["currentReplicas"] = json!(10);
                 for entry in hpa["metadata"]["managedFields"]
@@ -406,6 +409,9 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         });
         watching.join().expect("it ran").answer()
     });
+    let told = notes(&answer);
+    let missed = "the HPA was not read at all times: ";
+    assert!(told.contains(missed), "{told}");
     let watched = "1 more, at 2026-11-21T07:06:59Z";
     let basis = answer["basis"].as_array().expect("a basis");
     assert!(

@@ -431,7 +431,7 @@ pub(crate) fn store_scale_event(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::snapshot::controller::Gates;
+    use crate::snapshot::controller::Controller;
 
     #[test]
     fn an_event_once_outdated_is_overwritten_though_periods_are_longer_now() {
@@ -494,10 +494,7 @@ mod tests {
     fn a_recommendation_at_the_cutoff_counts_only_without_behavior() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         let window = SignedDuration::from_secs(60);
-        let rules = Rules::of(
-            &"v1.36".parse().unwrap(),
-            Gates::new(&"v1.36".parse().unwrap(), |_| None),
-        );
+        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
         let windows = ScalingRules {
             stabilization_window_seconds: Some(60),
             ..ScalingRules::default()
@@ -548,10 +545,7 @@ mod tests {
     #[test]
     fn a_recommendation_at_the_cutoff_of_the_longer_window_stays() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        let rules = Rules::of(
-            &"v1.36".parse().unwrap(),
-            Gates::new(&"v1.36".parse().unwrap(), |_| None),
-        );
+        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
         let window = |seconds| {
             Some(ScalingRules {
                 stabilization_window_seconds: Some(seconds),
@@ -658,7 +652,7 @@ mod tests {
     fn the_trace_names_what_holds_and_what_limits() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
         let ago = |seconds: i64| now - SignedDuration::from_secs(seconds);
-        let version = "v1.36".parse().unwrap();
+        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
         let policy = ScalingPolicy {
             type_: "Pods".to_owned(),
             value: 2,
@@ -738,7 +732,6 @@ mod tests {
                 now,
                 downscale_stabilization: SignedDuration::ZERO,
             };
-            let rules = Rules::of(&version, Gates::new(&version, |_| None));
             let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
             let Normalized { stabilized, limit } = normalized;
             let held_by = stabilized.held_by;

@@ -58,7 +58,7 @@ fn reconcile_knowing(
     snapshot: &Snapshot,
     memory: &Memory,
 ) -> Decision {
-    let rules = Rules::of(version, snapshot.controller.gates_in(version));
+    let rules = Rules::of_version(version, snapshot.controller.gates_in(version));
     let mut pass = Reconciliation {
         known,
         ..Reconciliation::new(snapshot, rules, memory.clone())

@@ -363,12 +363,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::snapshot::controller::Gates;
+    use crate::snapshot::controller::Controller;
     use crate::snapshot::shared::Share;
 
     fn rules() -> Rules {
-        let version = "v1.36".parse().unwrap();
-        Rules::of(&version, Gates::new(&version, |_| None))
+        Rules::of(&Controller::new("v1.36".parse().unwrap()))
     }
 
     fn pod(spec: &Value) -> Pod {

@@ -347,7 +347,7 @@ mod tests {
 
     use super::*;
     use crate::engine::decision::Clause;
-    use crate::snapshot::controller::Gates;
+    use crate::snapshot::controller::Controller;
 
     /// The pods of a metric: the values of ready ones, and how many others there are.
     fn grouped(ready: &[i64], unready: usize, missing: usize) -> Grouped<'static> {
@@ -395,8 +395,7 @@ mod tests {
                 (2, Because::FilledWithinTolerance, Fill::None),
             ),
         ] {
-            let version = version.parse().unwrap();
-            let rules = Rules::of(&version, Gates::new(&version, |_| None));
+            let rules = Rules::of(&Controller::new(version.parse().unwrap()));
             let terms = Terms {
                 rules: &rules,
                 tolerances: &tolerances,
@@ -419,8 +418,7 @@ mod tests {
     #[test]
     fn the_trace_says_what_was_assumed_and_why_the_replicas_follow() {
         use Because::{CountFlips, DirectionFlips, FilledWithinTolerance, RatioTimesFilled};
-        let version = "v1.36".parse().unwrap();
-        let rules = Rules::of(&version, Gates::new(&version, |_| None));
+        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
         let tolerances = Tolerances { down: 0.1, up: 0.1 };
         let terms = Terms {
             rules: &rules,

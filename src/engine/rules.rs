@@ -8,7 +8,7 @@
 //! was run; each such field says what could not be confirmed.
 
 use super::arith::{to_i32, to_i32_capped};
-use crate::snapshot::controller::{Gates, Tolerances};
+use crate::snapshot::controller::{Controller, Gates, Tolerances};
 use crate::version::Version;
 
 /// The rules of one version with its feature gates.
@@ -95,8 +95,13 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Returns the rules of a controller.
+    pub(crate) fn of(controller: &Controller) -> Self {
+        Self::of_version(&controller.version, controller.gates)
+    }
+
     /// Returns the rules of a version with these gates.
-    pub(crate) fn of(version: &Version, gates: Gates) -> Self {
+    pub(super) fn of_version(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
             both_directions: minor >= 25,

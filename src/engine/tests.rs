@@ -200,7 +200,7 @@ fn a_pass_that_reads_no_metrics_stores_no_selector() {
     ] {
         let mut controller = Controller::new(version.parse().unwrap());
         controller.gates.scale_to_zero = true;
-        let rules = Rules::of(&controller.version, controller.gates);
+        let rules = Rules::of(&controller);
         let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
         let other = OtherHpa {
             hpa: Hpa::of(spec, status.clone()),

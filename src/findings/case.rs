@@ -98,10 +98,7 @@ impl<'p> Case<'p> {
             pass,
             found: Vec::new(),
             ignored,
-            rules: Rules::of(
-                &controller.version,
-                controller.gates_in(&controller.version),
-            ),
+            rules: Rules::of(controller),
             pods: pods.iter().map(|pod| &**pod).filter(is_own).collect(),
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::engine::behavior::{BehaviorInput, with_behavior};
     use crate::engine::decision::{MetricError, MetricStep, Step};
-    use crate::snapshot::controller::Gates;
+    use crate::snapshot::controller::Controller;
     use crate::snapshot::{Documents, UnreadCause};
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
@@ -223,8 +223,7 @@ mod tests {
     }
 
     fn version(text: &str) -> Rules {
-        let version = text.parse().unwrap();
-        Rules::of(&version, Gates::new(&version, |_| None))
+        Rules::of(&Controller::new(text.parse().unwrap()))
     }
 
     fn wanted() -> BehaviorInput {

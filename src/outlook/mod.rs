@@ -210,8 +210,7 @@ pub fn memories(snapshot: &Snapshot, remembered: &Remembered, decision: &Decisio
     else {
         return Vec::new();
     };
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
+    let rules = Rules::of(&snapshot.controller);
     let (spec, desired) = (&snapshot.hpa.spec, proposal.max(0));
     bounds::memories(
         spec,
@@ -262,8 +261,7 @@ fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<
     if snapshot.scale.is_err() {
         return Vec::new();
     }
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
+    let rules = Rules::of(&snapshot.controller);
     let mut extremes = Vec::new();
     for current in BTreeSet::from([past.replicas.at_least, past.replicas.at_most]) {
         let Some(proposal) = past.proposal else {
@@ -291,8 +289,7 @@ fn normalized(
     current: i32,
     proposals: Vec<i32>,
 ) -> Vec<AtBound> {
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
+    let rules = Rules::of(&snapshot.controller);
     let mut extremes = Vec::new();
     for proposal in proposals {
         let desired = proposal.max(0);

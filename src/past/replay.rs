@@ -59,7 +59,7 @@ impl Replayer {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
         let mut bare = snapshot.clone();
         (bare.pods, bare.pod_metrics) = (Vec::new(), Vec::new());
-        let rules = Rules::of(&bare.controller.version, bare.controller.gates);
+        let rules = Rules::of(&bare.controller);
         Self { bare, rules }
     }
 

@@ -73,9 +73,7 @@ impl Kind for BlockedByFailedMetric {
             count(self.proposal, "replica")
         )];
         evidence.extend(about.result(&format!("Without {it}")));
-        let controller = &about.pass.input.snapshot.controller;
-        let rules = Rules::of(&controller.version, controller.gates);
-        evidence.push(if rules.reports_failed_metrics {
+        evidence.push(if Rules::of(&about.pass.input.snapshot.controller).reports_failed_metrics {
             format!("The status that this pass writes has no value for {it}; the others are current.")
         } else {
             let fails = one_or_many(self.failed.len(), "fails", "fail");

@@ -103,12 +103,11 @@ struct Courses<'s> {
 
 impl<'s> Courses<'s> {
     fn of(snapshot: &'s Snapshot, current: i32, desired: i32, remembered: &Remembered) -> Self {
-        let controller = &snapshot.controller;
         let run = Lookahead {
             snapshot,
             current,
             desired,
-            rules: Rules::of(&controller.version, controller.gates),
+            rules: Rules::of(&snapshot.controller),
         };
         let mut likely = run.steps(seeded(&remembered.likely, run.current, run.snapshot.now));
         let possible = remembered.possible.as_ref();

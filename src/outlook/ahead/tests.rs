@@ -231,7 +231,7 @@ fn a_course_has_a_maximum_of_steps() {
     assert_eq!((found[0], found[29]), ((15, 38, 38, 38), (450, 9, 9, 9)));
     assert_eq!(found[30], (465, 8, 1, 8));
     // From zero the controller follows another rule.
-    let rules = Rules::of(&snapshot.controller.version, snapshot.controller.gates);
+    let rules = Rules::of(&snapshot.controller);
     let run = Lookahead {
         snapshot: &snapshot,
         current: 0,

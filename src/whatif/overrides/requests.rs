@@ -442,8 +442,7 @@ pub(super) fn set_typed(
         }
     }
     set_requests(input, was, &new, &|_, _| true, overrides)?;
-    let controller = &input.snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
+    let rules = Rules::of(&input.snapshot.controller);
     let template = target_template(input);
     let pods = of_target(&input.snapshot)?;
     let active: Vec<&Pod> = pods
@@ -572,7 +571,7 @@ impl TypedRequest {
         let Snapshot {
             controller, hpa, ..
         } = &input.snapshot;
-        let rules = Rules::of(&controller.version, controller.gates);
+        let rules = Rules::of(controller);
         let states_whole = |pod: &Pod| pod.requests.get(resource).is_some();
         let is_default = limits_alone(input, resource).is_some();
         let mut counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));

@@ -290,7 +290,7 @@ impl Picture<'_> {
 mod tests {
     use insta::assert_snapshot;
 
-    use super::svg;
+    use super::{STYLE, svg};
     use crate::render::chart::tests::chart;
     use crate::report::chart::Chart;
 
@@ -370,37 +370,11 @@ mod tests {
                 .filter_map(|node| node.text())
                 .any(|text| text == "cpu, % of <requests>")
         );
-        assert_snapshot!(text, @r#"
+        assert_snapshot!(text.replace(STYLE, "<style/>\n"), @r#"
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" role="img" aria-labelledby="title desc">
 <title id="title">replicas over cpu</title>
 <desc id="desc">From 2 to 10 replicas.</desc>
-<style>
-svg { color: #1f2328; font: 12px sans-serif; }
-text { fill: currentColor; }
-.heading { font-size: 15px; font-weight: bold; }
-path { fill: none; stroke: currentColor; }
-.grid { stroke-opacity: .12; }
-.bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
-.gap { fill: currentColor; fill-opacity: .12; }
-.event { stroke-dasharray: 1 3; stroke-opacity: .8; }
-.series { stroke-width: 2.5; }
-.s0 { stroke: #0969da; }
-.s1 { stroke: #bc4c00; stroke-dasharray: 2 4; }
-.s2 { stroke: #8250df; stroke-dasharray: 8 3 2 3; }
-.s3 { stroke: #1a7f37; stroke-dasharray: 8 4; }
-.s4 { stroke: #cf222e; stroke-dasharray: 4 4; }
-.s5 { stroke: #6e7781; stroke-dasharray: 12 3; }
-.current { fill: currentColor; }
-@media (prefers-color-scheme: dark) {
-svg { color: #e6edf3; }
-.s0 { stroke: #58a6ff; }
-.s1 { stroke: #f0883e; }
-.s2 { stroke: #d2a8ff; }
-.s3 { stroke: #3fb950; }
-.s4 { stroke: #ff7b72; }
-.s5 { stroke: #8b949e; }
-}
-</style>
+<style/>
 <text class="heading" x="64.0" y="24.0" text-anchor="start">replicas over cpu</text>
 <path class="grid" d="M64.0 320.0H630.0"/>
 <text class="label" x="56.0" y="324.0" text-anchor="end">0</text>

@@ -54,27 +54,6 @@ fn narrow() -> Layout {
 }
 
 #[test]
-fn the_first_pass_of_a_load_test() {
-    insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx"], false, &narrow()), @r#"
-default/nginx-deployment → Deployment/nginx-deployment
-rules of v1.36.2, at 2026-11-21T07:06:29Z
-
-  SCALE UP 2 → 4
-  cpu proposes 258 replicas; one pass may at most double the current 2.
-  Wait for the next passes, or set behavior.scaleUp.policies.
-
-METRIC       CURRENT  TARGET   RATIO  COUNTED  PROPOSES
-cpu     2575% (515m)     20%  128.75  2 ready       258  highest
-
-NEXT PASSES, IF THE METRICS KEEP PROPOSING 258
-   8  at 07:06:44Z (in 15s)
-  10  at 07:06:59Z (in 30s)
-
-  Assuming a controller that has just started (-o wide for more).
-"#);
-}
-
-#[test]
 fn a_remembered_recommendation_scales_up_without_load() {
     insta::assert_snapshot!(screen("nginx-deployment", &["examples/nginx/after-15s"], false, &narrow()), @r#"
 default/nginx-deployment → Deployment/nginx-deployment

@@ -14,8 +14,6 @@ use super::objects::Cluster;
 /// What happens to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
-    /// It takes this long to arrive, in addition to the cluster's latency.
-    DelayRequest(Duration),
     /// Its answer takes this long.
     DelayAnswer(Duration),
     /// This much time passes between head and body of the answer.
@@ -159,8 +157,6 @@ impl Rule {
 /// Everything that happens to one request.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Added before it is processed.
-    pub(crate) request_delay: Duration,
     /// Added before the answer is sent.
     pub(crate) answer_delay: Duration,
     /// Added between head and body.
@@ -187,7 +183,6 @@ impl Effects {
         // Every rule must count, so none may be skipped.
         for rule in rules.iter().filter(|rule| rule.applies(request)) {
             match &rule.fault {
-                Fault::DelayRequest(time) => effects.request_delay += *time,
                 Fault::DelayAnswer(time) => effects.answer_delay += *time,
                 Fault::DelayBody(time) => effects.body_delay += *time,
                 Fault::Hang => effects.hangs = true,
@@ -271,8 +266,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
         }
         Fault::Answer(other) => other.clone(),
         Fault::Computed(compute) => compute(request),
-        Fault::DelayRequest(_)
-        | Fault::DelayAnswer(_)
+        Fault::DelayAnswer(_)
         | Fault::DelayBody(_)
         | Fault::Hang
         | Fault::CutBeforeHead

@@ -240,7 +240,7 @@ fn converse<S: Stream>(
             return Ok(End::Orderly);
         }
         is_kept = true;
-        shared.sleep(latency + effects.request_delay);
+        shared.sleep(latency);
         let kept = lock(&shared.kept).get(&request).cloned();
         if let Some(kept) = kept {
             shared.sleep(latency);

@@ -691,9 +691,15 @@ fn what_steers_a_terminal_is_not_let_through() {
             ran.stdout
         );
     };
-    let ran = at(HPA, Fault::Answer(answer.clone()));
-    ran.fails(1, &["Error from server (Forbidden): no "]);
-    safe(&ran);
+    let page = Answer::new(502, "text/html", format!("<html>{text}</html>"));
+    for (answer, said) in [
+        (answer.clone(), "Error from server (Forbidden): no "),
+        (page, ": <html>no "),
+    ] {
+        let ran = at(HPA, Fault::Answer(answer));
+        ran.fails(1, &[said]);
+        safe(&ran);
+    }
     let mut cluster = recorded();
     cluster.fault(When::on(super::POD_METRICS), Fault::Answer(answer));
     let ran = explain(&Server::start(cluster), &[]);

@@ -2666,29 +2666,6 @@ fn an_assumption_shows_what_was_observed() {
 
 #[test]
 fn what_is_typed_for_predict_is_refused_in_one_line() {
-    for (flags, parts) in [
-        (
-            &["--cpu=80"][..],
-            &["--cpu 80: ", "--cpu 80%", "--cpu 80000m"][..],
-        ),
-        (
-            &["--target=cpu=50"],
-            &["--target cpu=50: ", "cpu=50%", "cpu=50000m"],
-        ),
-        (
-            &["--cpu=400Mi"],
-            &["--cpu 400Mi: Mi is not a unit of cpu", "--cpu 400m"],
-        ),
-        (&["--replicas=+20%"], &["--replicas +20%: ", "+2 or -2"]),
-    ] {
-        let args = [&["predict", "web", "-f", "-"], flags].concat();
-        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
-        assert!(
-            parts.iter().all(|part| error.contains(part)),
-            "{flags:?}: {error}"
-        );
-        assert_eq!((hint, code), (None, Some(2)), "{flags:?}");
-    }
     // Errors of the command-line parser itself.
     for flag in ["--max=+5", "--min=+1"] {
         let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);

@@ -157,12 +157,6 @@ impl Session {
         self.inner.plan.server.to_string()
     }
 
-    /// Returns the server's host and port, for messages.
-    #[cfg(test)]
-    pub(crate) fn host(&self) -> &str {
-        &self.inner.host
-    }
-
     /// Returns the number of requests sent so far, including repeated ones.
     pub fn requests(&self) -> usize {
         self.inner.sent.load(Ordering::Relaxed)

@@ -10,7 +10,6 @@ use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
 use crate::cluster::connect::{Elsewhere, prepare_elsewhere};
-use crate::cluster::http::body::{HeldMemory, Packed};
 use crate::cluster::http::failure::{FailureKind, WaitingFor};
 use crate::cluster::{ApiStatus, Failure, Session, connect};
 use crate::error::Error;
@@ -117,43 +116,6 @@ fn requests_and_answers() {
         assert!(head.contains(want), "{want} in {head}");
     }
     assert!(!head.contains("authorization"), "{head}");
-}
-
-#[test]
-fn what_is_tried_again() {
-    let ok = answer("200 OK", "", "fine");
-    let busy = answer("429 Too Many Requests", "Retry-After: 0\r\n", "busy");
-    let (result, session, _) = ask(&[busy.clone(), busy, ok.clone()], "/a");
-    assert_eq!(result.as_deref(), Ok("fine"));
-    assert_eq!((session.requests(), session.notes(1).len()), (3, 3));
-    let (result, session, _) = ask(&[String::new(), ok.clone()], "/a");
-    assert_eq!((result.as_deref(), session.requests()), (Ok("fine"), 2));
-    let (result, session, _) = ask(&[answer("500 Oops", "", ""), ok], "/a");
-    assert_eq!(
-        (result.unwrap_err().status(), session.requests()),
-        (Some(500), 1)
-    );
-}
-
-#[test]
-fn the_controllers_patience() {
-    let down = answer(
-        "503 Service Unavailable",
-        "Content-Type: text/plain\r\n",
-        "down",
-    );
-    let (address, _asked) = server(vec![down]);
-    let directory = Directory::new();
-    let failure = wait(async {
-        let session = session(&to(&address), &directory).await.unwrap();
-        let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
-        session.get_as_controller(path).await
-    })
-    .unwrap_err();
-    assert_eq!(
-        failure.client_go(),
-        "the server is currently unable to handle the request (get pods.metrics.k8s.io)"
-    );
 }
 
 #[test]
@@ -285,77 +247,6 @@ fn an_answer_of_a_proxy_is_not_the_api_servers() {
         let failure = result.expect_err("it failed");
         assert_eq!(failure.is_own(), is_own, "{code} {headers}{body}");
     }
-}
-
-#[test]
-fn failures_in_kubectls_words() {
-    let status = r#"{"kind":"Status","status":"Failure","message":"hpas \"x\" not found","reason":"NotFound","details":{"name":"x"},"code":404}"#;
-    let json = "Content-Type: application/json\r\n";
-    let unauthorized = status
-        .replace("NotFound", "Unauthorized")
-        .replace("hpas \\\"x\\\" not found", "Unauthorized");
-    let html = "Content-Type: text/html\r\n";
-    for (answers, want, bare) in [
-        (
-            answer("404 Not Found", json, status),
-            "Error from server (NotFound): hpas \"x\" not found",
-            true,
-        ),
-        (
-            answer("401 Unauthorized", json, &unauthorized),
-            "You must be logged in to the server (Unauthorized)",
-            false,
-        ),
-        (
-            answer("502 Bad Gateway", html, "<html>\n<b>bad\u{1b}</b>"),
-            "HTTP 502 from HOST: <html> <b>bad</b>",
-            false,
-        ),
-        (
-            answer("404 Not Found", "", "default backend - 404"),
-            "HTTP 404 from HOST: default backend - 404",
-            false,
-        ),
-        (
-            answer("404 Not Found", "Audit-Id: 1\r\n", "404 page not found"),
-            "Error from server (NotFound): the server could not find the requested resource",
-            true,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort".to_owned(),
-            "invalid response for GET /a: the connection was lost during the response",
-            false,
-        ),
-        (
-            "hang".to_owned(),
-            "Unable to connect to the server: timed out after 1s waiting for HOST to answer",
-            true,
-        ),
-    ] {
-        let (result, session, _) = ask(&[answers], "/a");
-        let error = Error::from(result.unwrap_err());
-        let got = error.message.replace(session.host(), "HOST");
-        assert_eq!((got.as_str(), error.bare), (want, bare));
-    }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = listener.local_addr().unwrap().to_string();
-    drop(listener);
-    let directory = Directory::new();
-    let failure = wait(async {
-        let session = session(&to(&format!("https://{host}")), &directory)
-            .await
-            .unwrap();
-        session.get("/a").await
-    })
-    .unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Refused);
-    assert_eq!(
-        failure.to_string(),
-        format!(
-            "The connection to the server {host} was refused - did you specify the right host or \
-             port?"
-        )
-    );
 }
 
 #[test]
@@ -503,20 +394,6 @@ fn a_body_has_limits() {
     // The failure is known without the whole body.
     let (result, ..) = ask(&[endless("403 Forbidden")], "/a");
     assert_eq!(result.unwrap_err().status(), Some(403));
-    let mut member = Vec::new();
-    let mut encoder = flate2::write::GzEncoder::new(&mut member, flate2::Compression::fast());
-    encoder.write_all(&vec![b' '; 1 << 20]).unwrap();
-    encoder.finish().unwrap();
-    let headers = http::HeaderMap::from_iter([(
-        http::header::CONTENT_ENCODING,
-        http::HeaderValue::from_static("gzip"),
-    )]);
-    let most = crate::cluster::http::body::MOST;
-    let bomb = Packed::new(member.repeat(129), HeldMemory::default(), &headers, most);
-    assert_eq!(
-        bomb.unpack().unwrap_err().to_string(),
-        "the response is larger than 128 MiB"
-    );
 }
 
 #[test]

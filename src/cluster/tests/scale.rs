@@ -4,11 +4,9 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
-use tokio::time::Instant;
 
 use super::wait_for_nothing;
 use crate::cluster::observed::ScaleState;
@@ -290,30 +288,6 @@ fn write(
     cut: impl Future<Output = ()>,
 ) -> Fate<ScaleState> {
     wait_for_nothing(settled(world, from, to, cut))
-}
-
-/// The longest that a store takes to change its leader is a second or two.
-#[test]
-fn a_write_that_never_arrives_is_waited_for() {
-    let lost = Step {
-        other: Other::Nothing,
-        way: Way::LostBefore,
-        unreadable: false,
-    };
-    let world = world(vec![lost; 8], false);
-    let from = world.borrow().now.clone();
-    let (fate, took) = wait_for_nothing(async {
-        let begun = Instant::now();
-        let fate = settled(&world, &from, 5, std::future::pending()).await;
-        (fate, begun.elapsed())
-    });
-    let Fate::Unknown(_, why) = fate else {
-        panic!("it did not arrive")
-    };
-    let open = "the scale is unchanged, and the write may still take effect while its \
-                resourceVersion is 7";
-    assert_eq!(why, open);
-    assert_eq!(took, Duration::from_secs(3));
 }
 
 /// Who did it shows only if the server says who owns the replicas.

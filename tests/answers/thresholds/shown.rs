@@ -4,7 +4,6 @@
 use crate::common::build;
 use crate::common::ran::{program, run};
 
-use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Returns what is printed about the example, with the exit code: standard output, and error.
@@ -166,60 +165,6 @@ fn a_reason_has_the_direction_of_its_sentence() {
             "{expected}\n{page}"
         );
     }
-}
-
-#[test]
-fn a_curve_is_drawn() {
-    let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
-    assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
-      cpu  up to 10%   proposes fewer, but removes none: already at minReplicas (2)
-           18% to 22%  within tolerance
-           above 22%   adds replicas
-           above 90%   proposes maxReplicas (10)
-
-    REPLICAS OVER cpu
-      ─ replicas after the pass   · proposal of cpu   ● now: 30%
-      >10 ┤                                                             ↑↑↑↑↑↑↑↑
-       10 ┤┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄·······┄┄┄┄┄┄┄ max
-          │                                                 ·······
-        8 ┤                                           ·······
-          │                                     ·······
-        6 ┤                               ·······
-          │                         ·······
-        4 ┤                  ┌──────────────────────────────────────────────────
-          │              ┌───●
-        2 ┤──────────────┘┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ min
-          │·······
-        0 ┤·
-          └┬───────────┬───────────┬───────────┬────────────┬───────────┬───────
-           0%         20%         40%         60%          80%        100%
-           cpu, as a percentage of requests
-    ");
-    let (_, page, _) = predict("C", &["--curve", "cpu"]);
-    assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
-      cpu  up to 10%   proposes fewer, but removes none: already at minReplicas (2)
-           18% to 22%  within tolerance
-           above 22%   adds replicas
-           above 90%   proposes maxReplicas (10)
-
-    REPLICAS OVER cpu
-      - replicas after the pass   : proposal of cpu   o now: 30%
-      >10 +                                                             ^^^^^^^^
-       10 +.......................................................:::::::....... max
-          |                                                 :::::::
-        8 +                                           :::::::
-          |                                     :::::::
-        6 +                               :::::::
-          |                         :::::::
-        4 +                  +--------------------------------------------------
-          |              +---o
-        2 +--------------+...................................................... min
-          |:::::::
-        0 +:
-          ++-----------+-----------+-----------+------------+-----------+-------
-           0%         20%         40%         60%          80%        100%
-           cpu, as a percentage of requests
-    ");
 }
 
 #[test]

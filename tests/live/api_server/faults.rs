@@ -1,13 +1,12 @@
-//! Faults on demand, transports, and kubeconfigs; kubectl tries them if it is installed.
+//! Faults on demand, and the server's end; kubectl tries them if it is installed.
 
 use std::io::ErrorKind;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::api::kubeconfig::EXEC_SECRET;
-use super::super::api::{Answer, Auth, Clock, Exec, Fault, Server, Transport, When};
+use super::super::api::{Auth, Exec, Fault, Server, When};
 use super::{HPA, PODS, admin, get, names, server};
 
 const SHORT: Duration = Duration::from_millis(150);
@@ -28,82 +27,6 @@ fn until(done: impl Fn() -> bool) {
 }
 
 #[test]
-fn answers_are_replaced() {
-    let json = "application/json";
-    let text = "text/plain; charset=utf-8";
-    let cases = [
-        (
-            Fault::TooManyRequests(Some(1)),
-            429,
-            text,
-            "1",
-            "Too many requests",
-        ),
-        (
-            Fault::TooManyRequests(None),
-            429,
-            text,
-            "",
-            "Too many requests",
-        ),
-        (
-            Fault::Unavailable(Some(2)),
-            503,
-            json,
-            "2",
-            "ServiceUnavailable",
-        ),
-        (
-            Fault::Unavailable(None),
-            503,
-            json,
-            "",
-            "ServiceUnavailable",
-        ),
-        (Fault::InternalError, 500, json, "", "InternalError"),
-        (Fault::Timeout, 504, json, "", "Timeout"),
-        (Fault::HtmlBadGateway, 502, "text/html", "", "<html>"),
-        (Fault::Unauthorized, 401, json, "", "Unauthorized"),
-        (Fault::Expired, 410, json, "", "Expired"),
-        (Fault::InvalidJson, 200, json, "", "{\"kind\":\"Status\",,}"),
-        (Fault::WrongKind, 200, json, "", "ConfigMap"),
-        (
-            Fault::Answer(Answer::text(418, "odd")),
-            418,
-            text,
-            "",
-            "odd",
-        ),
-    ];
-    for (fault, status, content_type, retry, part) in cases {
-        let got = get(&with_fault(fault.clone()), PODS);
-        let headers = (got.header("content-type"), got.header("retry-after"));
-        assert_eq!(
-            (got.status, headers),
-            (status, (content_type, retry)),
-            "{fault:?}"
-        );
-        assert!(got.text().contains(part), "{fault:?}: {}", got.text());
-        let limits = got.header("x-kubernetes-pf-flowschema-uid");
-        assert!(status != 429 || !limits.is_empty(), "{fault:?}");
-    }
-}
-
-#[test]
-fn answers_are_spoilt() {
-    let whole = get(&server(|_| {}), PODS);
-    let half = get(&with_fault(Fault::TruncatedJson), PODS);
-    assert_eq!(half.status, 200);
-    assert_eq!(half.body, whole.body[..whole.body.len() / 2]);
-    let warned = get(
-        &with_fault(Fault::Warning("it is \"old\"".to_owned())),
-        PODS,
-    );
-    assert_eq!(warned.header("warning"), "299 - \"it is \\\"old\\\"\"");
-    assert_eq!(warned.body, whole.body);
-}
-
-#[test]
 fn connections_are_cut() {
     for fault in [Fault::CutBeforeHead, Fault::CutAfterHead, Fault::CutInBody] {
         let server = with_fault(fault.clone());
@@ -115,20 +38,6 @@ fn connections_are_cut() {
         let status = server.requests()[0].status;
         let sent = !matches!(fault, Fault::CutBeforeHead);
         assert_eq!(status, if sent { 200 } else { 0 });
-    }
-}
-
-#[test]
-fn time_passes_where_it_shall() {
-    for fault in [
-        Fault::DelayRequest(SHORT),
-        Fault::DelayAnswer(SHORT),
-        Fault::DelayBody(SHORT),
-    ] {
-        let server = with_fault(fault.clone());
-        let since = Instant::now();
-        get(&server, PODS);
-        assert!(since.elapsed() >= SHORT, "{fault:?}");
     }
 }
 
@@ -169,120 +78,6 @@ fn faults_befall_the_requests_that_they_are_meant_for() {
         cluster.heal();
     });
     assert_eq!(get(&server, "/version").status, 200);
-}
-
-#[test]
-fn the_clock_can_be_wrong() {
-    let date = |clock| {
-        let server = server(|cluster| {
-            cluster.clock(clock);
-        });
-        let date = get(&server, "/version").header("date").to_owned();
-        let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(&date);
-        parsed.expect("a date").as_second() - jiff::Timestamp::now().as_second()
-    };
-    assert!((-2..=2).contains(&date(Clock::Ahead(0))));
-    assert!((3598..=3602).contains(&date(Clock::Ahead(3600))));
-    assert!((-3602..=-3598).contains(&date(Clock::Ahead(-3600))));
-}
-
-#[test]
-fn servers_are_reached_or_not() {
-    let cases = [
-        (Transport::Tls, "200"),
-        (Transport::Plain, "200"),
-        (Transport::UnknownAuthority, "UnknownIssuer"),
-        (Transport::Expired, "expired"),
-        (Transport::WrongName, "not valid for name"),
-    ];
-    for (transport, want) in cases {
-        let server = server(|cluster| {
-            cluster.transport(transport);
-        });
-        let got = match admin(&server).get("/version") {
-            Ok(response) => response.status.to_string(),
-            Err(error) => error.to_string(),
-        };
-        assert!(got.contains(want), "{transport:?}: {got}");
-    }
-    let silent = server(|cluster| {
-        cluster.transport(Transport::Silent);
-    });
-    let url = silent.url();
-    let mut client = admin(&silent);
-    std::thread::scope(|scope| {
-        let asked = scope.spawn(move || client.get("/version").map(|response| response.status));
-        std::thread::sleep(SHORT);
-        assert!(!asked.is_finished(), "{url} is not silent");
-        until(|| silent.connections() == 1);
-        drop(silent);
-        asked.join().expect("no panic").expect_err("no answer");
-    });
-}
-
-/// Returns the user in a kubeconfig with these credentials.
-fn user(server: &Server, auth: &Auth<'_>) -> Value {
-    let config = server.kubeconfig(auth);
-    let text = std::fs::read_to_string(config.path()).expect("a kubeconfig");
-    let config: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(config["clusters"][0]["cluster"]["server"], server.url());
-    config["users"][0]["user"].clone()
-}
-
-#[test]
-fn kubeconfigs_hold_the_credentials_and_go_again() {
-    let server = server(|_| {});
-    let token = json!({"token": "secret-token-of-bob"});
-    assert_eq!(user(&server, &Auth::Token("bob")), token);
-    assert_eq!(user(&server, &Auth::None), json!({}));
-    let certificate = user(&server, &Auth::Certificate("bob"));
-    assert_eq!(certificate.as_object().expect("an object").len(), 2);
-    let hanging = user(&server, &Auth::Exec(Exec::Hangs));
-    assert_eq!(hanging["exec"]["command"], "/bin/sh");
-    let missing = user(&server, &Auth::Exec(Exec::Missing));
-    assert_eq!(missing["exec"]["command"], "no-such-credential-plugin");
-
-    let config = server.kubeconfig(&Auth::None);
-    config.edit(|config| config["clusters"][0]["cluster"]["server"] = json!("elsewhere"));
-    let text = std::fs::read_to_string(config.path()).expect("a kubeconfig");
-    assert!(text.contains("elsewhere"));
-    let path = config.path();
-    drop(config);
-    assert!(!path.exists());
-}
-
-#[cfg(unix)]
-#[test]
-fn exec_plugins_do_as_they_shall() {
-    let server = server(|_| {});
-    let run = |exec: Exec<'_>| {
-        let config = server.kubeconfig(&Auth::Exec(exec));
-        let text = std::fs::read_to_string(config.path()).expect("a kubeconfig");
-        assert!(text.contains(EXEC_SECRET));
-        let text: Value = serde_json::from_str(&text).expect("JSON");
-        let exec = &text["users"][0]["user"]["exec"];
-        let output = Command::new(exec["command"].as_str().expect("a command"))
-            .arg(exec["args"][0].as_str().expect("a script"))
-            .env("KUBERNETES_EXEC_INFO", "{}")
-            .output();
-        assert_eq!(config.exec_runs(), ["{}"]);
-        output.expect("the shell runs")
-    };
-    let good = run(Exec::Token("admin"));
-    let credential: Value = serde_json::from_slice(&good.stdout).expect("JSON");
-    assert_eq!(credential["status"]["token"], "secret-token-of-admin");
-    let good = run(Exec::Certificate("admin"));
-    let credential: Value = serde_json::from_slice(&good.stdout).expect("JSON");
-    let key = credential["status"]["clientKeyData"].as_str();
-    assert!(
-        key.expect("a key")
-            .starts_with("-----BEGIN PRIVATE KEY-----")
-    );
-    let failed = run(Exec::Fails);
-    assert_eq!(failed.status.code(), Some(3));
-    assert_eq!(failed.stderr, b"not logged in\n");
-    let garbage = run(Exec::Garbage);
-    assert_eq!(garbage.stdout, failed.stdout);
 }
 
 #[test]

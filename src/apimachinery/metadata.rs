@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::annotations::Annotations;
-use super::json::optional_time;
+use super::json::{optional_time, stated_text};
 use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
 use super::tool::Tool;
@@ -17,7 +17,10 @@ pub struct Metadata {
     /// The object's name.
     pub name: String,
     /// The object's namespace, if stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "stated_text"
+    )]
     pub namespace: Option<String>,
     /// The object's uid.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -201,6 +201,16 @@ where
     UniqueMap::deserialize(deserializer).map(|entries| entries.0)
 }
 
+/// Reads a text of which the API cannot tell empty from unset.
+pub(crate) fn stated_text<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + AsRef<str>,
+{
+    let text: Option<T> = Option::deserialize(deserializer)?;
+    Ok(text.filter(|text| !text.as_ref().is_empty()))
+}
+
 /// `metav1.Time`: RFC 3339, written in whole seconds.
 pub(crate) mod optional_time {
     use jiff::Timestamp;

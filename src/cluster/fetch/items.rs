@@ -102,9 +102,7 @@ impl Fetch<'_> {
                 let mut objects = Vec::new();
                 for object in list {
                     let ListedObject { metadata } = json::read(object.get().as_bytes())?;
-                    if let (Some(only), Some(stated)) = (&only, &metadata.namespace)
-                        && !stated.is_empty()
-                    {
+                    if let (Some(only), Some(stated)) = (&only, &metadata.namespace) {
                         check_requested([stated, &metadata.name], [only, &metadata.name])?;
                     }
                     objects.push((metadata, admitted_item(object.get(), &namespace)));

@@ -99,11 +99,7 @@ impl ServedScale {
         let metadata = &served.object.metadata;
         let found = Some(&metadata.name).filter(|it| !it.is_empty());
         let stated = [
-            metadata
-                .namespace
-                .as_ref()
-                .filter(|it| !it.is_empty())
-                .unwrap_or(namespace),
+            metadata.namespace.as_ref().unwrap_or(namespace),
             found.unwrap_or(name),
         ];
         check_requested(stated.map(String::as_str), [namespace, name])?;

@@ -401,7 +401,7 @@ mod tests {
                 "HorizontalPodAutoscaler",
                 &hpa,
             );
-            let no_namespace = json!({"metadata": {"namespace": null}});
+            let no_namespace = json!({"metadata": {"namespace": ""}});
             [items, vec![deployment("web", "", &no_namespace)]].concat()
         };
         let zero = with(

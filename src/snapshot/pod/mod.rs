@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{duplicate, expecting, optional_time, read_each, read_str};
+use crate::apimachinery::json::{
+    duplicate, expecting, optional_time, read_each, read_str, stated_text,
+};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Amount;
@@ -465,7 +467,10 @@ pub struct Meta<'a> {
     /// The object's name.
     pub name: Cow<'a, str>,
     /// The object's namespace, if stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "stated_text"
+    )]
     pub namespace: Option<Cow<'a, str>>,
     /// The object's labels.
     #[serde(skip_serializing_if = "Labels::is_empty")]

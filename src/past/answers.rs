@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::stated_milli;
 use crate::error::Error;
 use crate::prometheus::answer::{QueryAnswer, Series};
 use crate::prometheus::copies::{copies, followed, not_one, several};
 use crate::prometheus::history::{Samples, ValueHistory};
-use crate::prometheus::load::{Answered, digits, warnings};
+use crate::prometheus::load::{Answered, digits, stated_milli, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Sampled};
-use crate::snapshot::hpa::{Hpa, MetricSource};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::load::LoadNote;
 
 /// Returns the notes about a server's answers.
@@ -56,7 +55,8 @@ pub fn values(
             continue;
         };
         let (of, all) = (&question.asked.of, &answer.series);
-        let is_of_pods = matches!(hpa.spec.metrics[place].source(), MetricSource::Pods(_));
+        let spec = &hpa.spec.metrics[place];
+        let is_of_pods = matches!(spec.source(), MetricSource::Pods(_));
         // As for a load: the total of what the controller adds up is one series.
         if !is_of_pods && all.len() > 1 {
             return Err(not_one(of, all));
@@ -78,7 +78,7 @@ pub fn values(
             if let Some(pod) = pod.filter(|_| others.iter().any(|other| overlap(own, other))) {
                 return Err(not_one_of(pod, of, all, &hpa.namespace));
             }
-            check_values(own, of)?;
+            check_values(own, of, spec)?;
             others.push(own);
         }
         if pods.is_empty() && !all.is_empty() {
@@ -100,9 +100,9 @@ pub fn values(
 }
 
 /// Checks that a metrics API can state the values of a series.
-fn check_values(series: &Series, of: &str) -> Result<(), Error> {
+fn check_values(series: &Series, of: &str, spec: &MetricSpec) -> Result<(), Error> {
     for (millis, value) in &series.points {
-        stated_milli(*value).map_err(|why| {
+        stated_milli(spec, *value).map_err(|why| {
             let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
             let value = digits(*value);
             Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))

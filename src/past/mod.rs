@@ -25,7 +25,6 @@ use crate::memory::{Memory, infer, sampled};
 use crate::numbers::duration;
 use crate::outlook;
 use crate::prometheus::history::{History, Samples};
-use crate::prometheus::load::milli;
 use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
@@ -103,20 +102,6 @@ pub fn read(input: &Input) -> Timestamp {
         .past
         .as_ref()
         .map_or(input.snapshot.now, |past| past.read)
-}
-
-/// Returns a value as a metrics API would state it, in thousandths: it may be negative, unlike a load.
-///
-/// # Errors
-///
-/// It is larger or smaller than any metric can be.
-fn stated_milli(value: f64) -> Result<i64, &'static str> {
-    if value < 0.0 {
-        let smaller = |_| "it is smaller than any metric can be";
-        milli(-value).map(|milli| -milli).map_err(smaller)
-    } else {
-        milli(value)
-    }
 }
 
 /// Returns the input of the pass at a time, from the state that was read later and a history.

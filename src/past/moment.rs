@@ -10,11 +10,12 @@ use super::lacks::usage_of;
 use super::pods::{exists, phase, ready, shown};
 use super::usage::{GAP, gauge, usage};
 use super::view::{BoundSide, View};
-use super::{SECOND, asked_by, no_selector, restore, stated_milli};
+use super::{SECOND, asked_by, no_selector, restore};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
 use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use crate::prometheus::load::stated_milli;
 use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::past::{Bounds, PastField, PastPart};
@@ -307,7 +308,7 @@ impl<'h> Moments<'h> {
                 // The query is evaluated more often, so that it had no value in a gap that is longer, as before a pod
                 // was created again.
                 let shown = gauge(&own.samples, i64::MIN, GAP, millis, view)?;
-                Some((&own.pod, stated_milli(shown.value).ok()?))
+                Some((&own.pod, stated_milli(spec, shown.value).ok()?))
             })
             .collect();
         if values.is_empty() {

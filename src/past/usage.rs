@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::SECOND;
 use super::view::{BoundSide, HEIGHTS, View};
 use crate::prometheus::history::{ContainerHistory, PodHistory, Samples};
-use crate::prometheus::load::milli;
+use crate::prometheus::load::usage_milli;
 use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::pod::{Container, Pod, resource_name};
 
@@ -170,7 +170,7 @@ fn container_usage(
         if measured.is_none_or(|(end, _)| found.end < end) {
             measured = Some((found.end, found.window));
         }
-        usage.push((resource_name(resource), milli(found.value).ok()?));
+        usage.push((resource_name(resource), usage_milli(found.value).ok()?));
     }
     let container = ContainerUsage {
         name: name.into(),

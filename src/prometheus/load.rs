@@ -14,6 +14,7 @@ use super::queries::{Purpose, Question};
 use crate::apimachinery::go::GoDuration;
 use crate::calendar::Calendar;
 use crate::error::{Error, docs};
+use crate::keda;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::load::{Load, LoadNote, LoadPart};
 
@@ -438,14 +439,40 @@ fn values(series: &Series, own: &Answered) -> Result<Column, Error> {
     Ok(values)
 }
 
-/// Returns a value as a metrics API would state it: rounded to billionths of a unit, and then up to the
-/// next thousandth. Smaller digits are noise from a sum of floats.
+/// Returns a value of a load as a metrics API would state it.
 fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
-    milli(value).map(|milli| written(spec, milli))
+    let milli = if spec.is_resource() {
+        usage_milli(value)?
+    } else {
+        stated_milli(spec, value)?
+    };
+    if milli < 0 {
+        return Err("it is negative");
+    }
+    Ok(written(spec, milli))
 }
 
-/// Returns the same value in thousandths.
-pub fn milli(value: f64) -> Result<i64, &'static str> {
+/// Returns a value in thousandths as the API that serves the metric states it: KEDA's prints it
+/// (`quantityFromFloat64`), prometheus-adapter cuts it (`metricFor`, `convertSample`).
+///
+/// # Errors
+///
+/// It is larger or smaller than any metric can be.
+pub fn stated_milli(spec: &MetricSpec, value: f64) -> Result<i64, &'static str> {
+    match value * 1e3 {
+        milli if milli >= 9e18 => Err("it is larger than any metric can be"),
+        milli if milli <= -9e18 => Err("it is smaller than any metric can be"),
+        milli if keda::is_of_trigger(spec) => {
+            let digits = format!("{value:.3}").replace('.', "");
+            Ok(digits.parse().unwrap_or(milli as i64))
+        }
+        milli => Ok(milli as i64),
+    }
+}
+
+/// Returns usage in thousandths: rounded to billionths of a unit, and then up to the next thousandth. Smaller
+/// digits are noise from a sum of floats.
+pub fn usage_milli(value: f64) -> Result<i64, &'static str> {
     let billionths = (value * 1e9).round();
     if billionths < 0.0 {
         return Err("it is negative");
@@ -760,6 +787,12 @@ mod tests {
 
     #[test]
     fn units_leave_no_doubt() {
+        let external = |labels: serde_json::Value| {
+            let metric = json!({"name": "q", "selector": {"matchLabels": labels}});
+            let target = json!({"type": "Value", "value": "1"});
+            json!({"type": "External", "external": {"metric": metric, "target": target}})
+        };
+        let of_keda = external(json!({ crate::keda::OWNER: "web" }));
         for (metric, value, want) in [
             (
                 build::resource("memory", &build::utilization(50)),
@@ -776,12 +809,13 @@ mod tests {
                 2.0,
                 "2000m",
             ),
-            (
-                json!({"type": "External", "external": {"metric": {"name": "q"},
-                    "target": {"type": "Value", "value": "1"}}}),
-                30.0,
-                "30",
-            ),
+            (external(json!({})), 30.0, "30"),
+            (external(json!({})), 10.0009, "10"),
+            // 1000.9999999999999 thousandths.
+            (external(json!({})), 1.001, "1"),
+            (of_keda.clone(), 10.0004, "10"),
+            (of_keda.clone(), 10.0006, "10001m"),
+            (of_keda, 0.0625, "62m"),
         ] {
             let load = load(
                 &hpa(&metric),

@@ -1104,6 +1104,14 @@ fn a_status_that_contradicts_ready_pods_is_told() {
         ),
         // One that is cut down says nothing of it.
         (json!({"replicas": 3}), &[], None),
+        (
+            json!({"replicas": 3, "readyReplicas": i32::MIN}),
+            &[],
+            Some(
+                "the status of Deployment/web has -2147483648 of 3 replicas ready, but all assumed pods are ready: \
+                 --unready 2147483647 assumes otherwise",
+            ),
+        ),
     ] {
         let mut target = deployment(3);
         target["status"] = status.clone();

@@ -371,13 +371,13 @@ fn some_not_ready(workload: &Workload, typed: &PodChanges) -> Option<Note> {
         || states.any(|(state, _)| *state == State::Unready);
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
+    let unready = replicas.saturating_sub(ready);
     let text = format!(
         "the status of {} has {ready} of {replicas} replicas ready, but all assumed pods are \
-         ready: --unready {} assumes otherwise",
+         ready: --unready {unready} assumes otherwise",
         workload.reference(),
-        replicas - ready
     );
-    (ready < replicas && !is_stated).then(|| Note::new(text))
+    (unready > 0 && !is_stated).then(|| Note::new(text))
 }
 
 /// Returns a pod if only the HPA is known: with the containers that metrics and flags name, and with requests for the

@@ -78,15 +78,14 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
         .has_headers(false)
         .from_reader(bytes);
     let mut row = csv::StringRecord::new();
-    if !read_record(&mut reader, &mut row, &table)? {
+    if read_record(&mut reader, &mut row, &table, bytes)?.is_none() {
         return Err(table.bad(1, "it is empty").hint(EXAMPLE));
     }
     let columns = row.iter().map(str::to_owned).collect();
     let mut rows = Rows::default();
     let mut lines = Vec::new();
-    while read_record(&mut reader, &mut row, &table)? {
-        let position = row.position();
-        lines.push(position.map_or(0, |position| line_of(position, bytes)));
+    while let Some(line) = read_record(&mut reader, &mut row, &table, bytes)? {
+        lines.push(line);
         rows.push(&row);
     }
     Ok(Load {
@@ -98,20 +97,32 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     })
 }
 
-/// Reads a row; false at the end.
+/// Reads a row and returns its line; `None` at the end.
 fn read_record(
     reader: &mut csv::Reader<&[u8]>,
     record: &mut csv::StringRecord,
     origin: &TraceOrigin,
-) -> Result<bool, Error> {
-    reader.read_record(record).map_err(|e| {
+    bytes: &[u8],
+) -> Result<Option<u64>, Error> {
+    let is_read = reader.read_record(record).map_err(|e| {
         let line = e.position().map_or(1, csv::Position::line);
         let why = match e.kind() {
             csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
             _ => e.to_string(),
         };
         origin.bad(line, why)
-    })
+    })?;
+    let line = record.position().map_or(1, |own| line_of(own, bytes));
+    // A quote that is never closed takes in the rows that follow.
+    let broken = record.iter().position(|cell| cell.contains(['\n', '\r']));
+    if let Some(place) = broken {
+        let why = format!(
+            "column {}: a quote is not closed, or spans lines",
+            place + 1
+        );
+        return Err(origin.bad(line, why));
+    }
+    Ok(is_read.then_some(line))
 }
 
 /// Returns the line of a row. The reader counts the rest of a newline before a row, and empty lines, as parts

@@ -450,13 +450,8 @@ impl MetricColumn {
     ) -> Result<(), Error> {
         let name = &self.name;
         let value = text.parse::<AssumedValue>().map_err(|why| {
-            // A quote that is never closed takes in the rows that follow.
-            if text.contains(['\n', '\r']) {
-                origin.bad(line, format!("{name}: a quote is not closed"))
-            } else {
-                let error = origin.bad(line, format!("{name}: {why}"));
-                error.hint(format!("a value is {FORMS}"))
-            }
+            let error = origin.bad(line, format!("{name}: {why}"));
+            error.hint(format!("a value is {FORMS}"))
         })?;
         // Two kinds of values in one column are a mistake in joining two sources.
         if let Some(is_percentage) = is_share(&value) {
@@ -682,7 +677,15 @@ mod tests {
             ),
             (
                 "time,cpu\n0s,\"1\n5s,2\n",
-                ":2: column 2: a quote is not closed",
+                ":2: column 2: a quote is not closed, or spans lines",
+            ),
+            (
+                "time,cpu,spec\n0s,1,a\n5s,2,\"b\n10s,3,c\n15s,4,c\n",
+                ":3: column 3: a quote is not closed, or spans lines",
+            ),
+            (
+                "time,\"cpu\n0s,1\n",
+                ":1: column 2: a quote is not closed, or spans lines",
             ),
             ("time,cpu\n0s,80%%\n", ":2: column 2: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: column 2: not a value"),

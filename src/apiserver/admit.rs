@@ -28,7 +28,8 @@ pub enum AdmissionError {
 /// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
 ///
 /// A missing namespace is filled in from `namespace`. An object with a `uid` has been accepted before:
-/// it is defaulted, but neither stripped nor validated.
+/// it is defaulted, but neither stripped nor validated,
+/// except for what no server omits.
 ///
 /// # Errors
 /// The API server's: the object cannot be decoded or is invalid.
@@ -123,7 +124,9 @@ fn admit_object(
         default::drop_zero_values(&mut object.spec);
     }
     default::set_on_decode(&mut object.spec, object.version);
-    if !object.is_admitted() {
+    if object.is_admitted() {
+        check_stated(&object.spec)?;
+    } else {
         if object.status != HpaStatus::default() {
             object.notes.push(Note::new(
                 "the HPA has no uid, so it is treated as a new manifest and its status is \
@@ -159,6 +162,17 @@ fn admit_object(
     Ok(object)
 }
 
+/// Checks that a spec from a server has the fields that none of them omits: a tool may have stripped it.
+fn check_stated(spec: &HpaSpec) -> Result<(), DecodeError> {
+    let lacking = match spec {
+        _ if spec.max_replicas == 0 => "spec.maxReplicas",
+        _ if spec.scale_target_ref.name.is_empty() => "spec.scaleTargetRef.name",
+        _ => return Ok(()),
+    };
+    let why = "missing or empty, unlike in any object of a server";
+    Err(DecodeError::new(lacking, why))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,9 +196,22 @@ mod tests {
 
     #[test]
     fn an_admitted_object_is_defaulted_but_not_judged() {
-        let json = r#"{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": "A", "uid": "u"}, "spec": {"minReplicas": 0}}"#;
-        let object = admit(json, "default", rules()).unwrap();
+        let admitted = |spec: &str| {
+            let json = format!(
+                r#"{{"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+                "metadata": {{"name": "A", "uid": "u"}}, "spec": {{"minReplicas": 0, {spec}}}}}"#
+            );
+            admit(&json, "default", rules())
+        };
+        for (spec, path) in [
+            (r#""scaleTargetRef": {"name": "web"}"#, "spec.maxReplicas"),
+            (r#""maxReplicas": 3"#, "spec.scaleTargetRef.name"),
+        ] {
+            let error = admitted(spec).unwrap_err().to_string();
+            let want = format!("{path}: missing or empty, unlike in any object of a server");
+            assert_eq!(error, want);
+        }
+        let object = admitted(TARGET).unwrap();
         assert_eq!(object.metadata.namespace, "default");
         assert_eq!(object.spec.min_replicas, Some(0));
         assert_eq!(object.spec.metrics.len(), 1);
@@ -192,7 +219,9 @@ mod tests {
 
     #[test]
     fn an_item_is_of_the_version_of_its_list_whatever_it_says() {
-        let own = |head: &str| format!(r#"{{{head}"metadata": {{"name": "a", "uid": "u"}}}}"#);
+        let own = |head: &str| {
+            format!(r#"{{{head}"metadata": {{"name": "a", "uid": "u"}}, "spec": {{{TARGET}}}}}"#)
+        };
         let read = |head: &str| admit_item(&own(head), "default", rules()).unwrap();
         let bare = read("");
         assert_eq!(bare.version, HpaVersion::V2);

@@ -369,10 +369,10 @@ impl Workload {
         self.group == "argoproj.io" && self.kind == "Rollout"
     }
 
-    /// Whether the workload states its replicas. If a manifest does not state any, an API server sets 1, which says
-    /// nothing about replicas that are left to the HPA.
+    /// Whether the workload states its replicas, as each built-in one from a server does. If a manifest does not state
+    /// any, an API server sets 1, which says nothing about replicas that are left to the HPA.
     pub fn states_replicas(&self) -> bool {
-        self.status.is_some() || self.replicas.is_some()
+        self.replicas.is_some() || (self.is_rollout() && self.status.is_some())
     }
 
     /// `spec.replicas`, 1 if unstated.

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::{read_text, text_of, within};
+use super::{read_text, text_of, within, yaml};
 use crate::apimachinery::go::GoDuration;
 use crate::error::Error;
 use crate::saved::objects::Objects;
@@ -308,6 +308,18 @@ fn lists_do_not_nest_without_end() {
         (r#"{"apiVersion":"v1","kind":"List","items":["#, "]}"),
         (r#"{"items":["#, r#"],"kind":"List"}"#),
     ] {
+#[test]
+fn a_file_without_objects_is_known() {
+    for (text, is_without) in [
+        ("replicas: 2\n---\n- a\n", true),
+        ("- {op: add, value: {kind: Pod}}\n", true),
+        (r#"[{"apiVersion": "v1", "kind": "Pod"}]"#, false),
+        ("kind: Pod\n", false),
+    ] {
+        assert_eq!(yaml::has_no_object(text), is_without, "{text}");
+    }
+}
+
         let nested = |depth| format!("{}{POD}{}", start.repeat(depth), end.repeat(depth));
         assert_eq!(read(&nested(8)).unwrap().pods.len(), 1);
         for depth in [9, 10_000] {

@@ -85,11 +85,7 @@ pub(super) fn has_no_object(text: &str) -> bool {
         text.trim_start_matches('\u{feff}'),
         DuplicateKeyPolicy::LastWins,
     )
-    .is_ok_and(|all| {
-        let kind = PlaceStep::Field("kind".to_owned());
-        let mut steps = all.iter().flat_map(|document| document.value.inner());
-        !steps.any(|(step, _)| step.as_ref() == Ok(&kind))
-    })
+    .is_ok_and(|all| !all.iter().any(|document| document.value.states_kind()))
 }
 
 /// The advice to read manifests instead of Helm's messages.
@@ -265,6 +261,15 @@ impl Tree {
             }
             found
         })
+    /// Whether a field of it, or of an element of a list, states a kind.
+    fn states_kind(&self) -> bool {
+        self.inner().into_iter().any(|(step, node)| match step {
+            Ok(PlaceStep::Field(name)) => name == "kind",
+            Ok(PlaceStep::Element(_)) => node.value.states_kind(),
+            Err(_) => false,
+        })
+    }
+
     }
 
     /// Adds the repeated fields, with the lines of their values.

@@ -294,6 +294,12 @@ fn the_last_of_equal_keys_counts_in_yaml() {
         keys.join(", ")
     );
     assert_eq!(objects.notes, [Note::new(repeats)]);
+    // Two outputs without a separator between them.
+    let object = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\n";
+    assert_eq!(
+        refusal(&object.repeat(2)),
+        "failed to read in:4: another kind in the same document"
+    );
     // Errors are about the last one, too.
     let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");
     assert_eq!(
@@ -302,12 +308,6 @@ fn the_last_of_equal_keys_counts_in_yaml() {
     );
 }
 
-#[test]
-fn lists_do_not_nest_without_end() {
-    for (start, end) in [
-        (r#"{"apiVersion":"v1","kind":"List","items":["#, "]}"),
-        (r#"{"items":["#, r#"],"kind":"List"}"#),
-    ] {
 #[test]
 fn a_file_without_objects_is_known() {
     for (text, is_without) in [
@@ -320,6 +320,12 @@ fn a_file_without_objects_is_known() {
     }
 }
 
+#[test]
+fn lists_do_not_nest_without_end() {
+    for (start, end) in [
+        (r#"{"apiVersion":"v1","kind":"List","items":["#, "]}"),
+        (r#"{"items":["#, r#"],"kind":"List"}"#),
+    ] {
         let nested = |depth| format!("{}{POD}{}", start.repeat(depth), end.repeat(depth));
         assert_eq!(read(&nested(8)).unwrap().pods.len(), 1);
         for depth in [9, 10_000] {

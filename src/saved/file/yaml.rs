@@ -64,6 +64,11 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         };
         return Err(Error::usage(format!("failed to read {origin}: it {what}")));
     }
+    let note = if has_repeated {
+        repeated(text, origin)?
+    } else {
+        None
+    };
     for (place, document) in documents.into_iter().enumerate() {
         let (line, _) = place_of(document.referenced);
         let json = json_of(&document.value.0)
@@ -73,9 +78,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;
     }
-    if has_repeated {
-        objects.notes.extend(repeated(text, origin));
-    }
+    objects.notes.extend(note);
     Ok(())
 }
 
@@ -99,13 +102,23 @@ fn is_of_helm(text: &str) -> bool {
 }
 
 /// Returns a note about the keys that a text repeats.
-fn repeated(text: &str, origin: &str) -> Option<Note> {
-    let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
+///
+/// # Errors
+///
+/// It repeats the kind of an object: then it has several in one document, and kubectl sees parts of each.
+fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
+    let Ok(trees) = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins) else {
+        return Ok(None);
+    };
     let mut found = Vec::new();
     for document in &trees {
         document
             .value
             .repeated(&mut FieldPath::default(), &mut found);
+    }
+    if let Some((_, line)) = found.iter().find(|(path, _)| path == "kind") {
+        let message = format!("failed to read {origin}:{line}: another kind in the same document");
+        return Err(Error::usage(message).hint("separate objects by a line ---"));
     }
     let named: Vec<String> = found
         .iter()
@@ -116,10 +129,10 @@ fn repeated(text: &str, origin: &str) -> Option<Note> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(Note::new(format!(
+    Ok(Some(Note::new(format!(
         "{origin} repeats {}{more}: the last one counts, as for kubectl",
         named.join(", ")
-    )))
+    ))))
 }
 
 /// The number of repeated keys of a file that are named.
@@ -248,6 +261,15 @@ impl Tree {
         }
     }
 
+    /// Whether a field of it, or of an element of a list, states a kind.
+    fn states_kind(&self) -> bool {
+        self.inner().into_iter().any(|(step, node)| match step {
+            Ok(PlaceStep::Field(name)) => name == "kind",
+            Ok(PlaceStep::Element(_)) => node.value.states_kind(),
+            Err(_) => false,
+        })
+    }
+
     /// Returns the kind of the first key that is not a field name, and leaves its place in `path`.
     fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
         self.inner().into_iter().find_map(|(step, node)| {
@@ -261,15 +283,6 @@ impl Tree {
             }
             found
         })
-    /// Whether a field of it, or of an element of a list, states a kind.
-    fn states_kind(&self) -> bool {
-        self.inner().into_iter().any(|(step, node)| match step {
-            Ok(PlaceStep::Field(name)) => name == "kind",
-            Ok(PlaceStep::Element(_)) => node.value.states_kind(),
-            Err(_) => false,
-        })
-    }
-
     }
 
     /// Adds the repeated fields, with the lines of their values.

@@ -105,7 +105,7 @@ impl Kind for MetricFailing {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         if let (FailureCause::Fallback(replicas), Some(owner)) = (&self.cause, about.owner()) {
             return vec![format!(
-                "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
+                "The condition Fallback of {owner} is True, and the value is the one for {replicas} replicas."
             )];
         }
         if let FailureCause::RefusedLast(_) = self.cause {
@@ -300,17 +300,27 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
-/// times the replicas of its fallback (`doFallback` of KEDA).
+/// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target times the replicas of
+/// its fallback, for a target of type Value divided by the ready pods (`doFallback` of KEDA).
 fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case.scaled_object()?;
     let stated = object.spec.fallback.as_ref()?;
     if object.condition("Fallback") != Some(true) || case.spec(step).api_group() != EXTERNAL {
         return None;
     }
-    let target = step.target.average_value.as_ref()?.milli_value();
-    let total = step.proposal()?.total.as_ref()?.milli_value();
-    let asks_for = |replicas: &i32| target.checked_mul((*replicas).into()) == Some(total);
+    let proposal = step.proposal()?;
+    let (target, value, ready) = match &step.target.average_value {
+        Some(target) => (target, proposal.total.as_ref()?, 1),
+        None => (
+            step.target.value.as_ref()?,
+            proposal.current.value.as_ref()?,
+            proposal.counted?.ready,
+        ),
+    };
+    let milli = target.milli_value() as f64 / 1e3 * 1e3;
+    let asks_for = |replicas: &i32| {
+        (milli * (f64::from(*replicas) / ready as f64)) as i64 == value.milli_value()
+    };
     let current = case.scale().filter(|_| !stated.is_static());
     let mut asked = [stated.replicas]
         .into_iter()
@@ -496,6 +506,14 @@ mod tests {
         let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
         let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
         let items = triggered("10", "300", &failing);
+        // For a target of type Value, KEDA divides by the ready pods.
+        let metric = build::external("s0-prometheus", &build::value("10"));
+        let of_value = with(
+            &triggered("10", "75", &failing),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"metrics": [metric]}}),
+        );
+        said(Code::MetricFailing, &of_value);
         let text = said(Code::MetricFailing, &items);
         assert_eq!(
             text.summary,

@@ -452,8 +452,8 @@ fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
     Ok(written(spec, milli))
 }
 
-/// Returns a value in thousandths as the API that serves the metric states it: KEDA's prints it
-/// (`quantityFromFloat64`), prometheus-adapter cuts it (`metricFor`, `convertSample`).
+/// Returns a value in thousandths as the API that serves the metric states it: KEDA's prints it, or 0
+/// if it is negative (`quantityFromFloat64`), prometheus-adapter cuts it (`metricFor`, `convertSample`).
 ///
 /// # Errors
 ///
@@ -461,11 +461,11 @@ fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
 pub fn stated_milli(spec: &MetricSpec, value: f64) -> Result<i64, &'static str> {
     match value * 1e3 {
         milli if milli >= 9e18 => Err("it is larger than any metric can be"),
-        milli if milli <= -9e18 => Err("it is smaller than any metric can be"),
-        milli if keda::is_of_trigger(spec) => {
-            let digits = format!("{value:.3}").replace('.', "");
-            Ok(digits.parse().unwrap_or(milli as i64))
+        _ if keda::is_of_trigger(spec) => {
+            let digits = format!("{:.3}", value.max(0.0)).replace('.', "");
+            Ok(digits.parse().unwrap_or(i64::MAX))
         }
+        milli if milli <= -9e18 => Err("it is smaller than any metric can be"),
         milli => Ok(milli as i64),
     }
 }
@@ -815,7 +815,8 @@ mod tests {
             (external(json!({})), 1.001, "1"),
             (of_keda.clone(), 10.0004, "10"),
             (of_keda.clone(), 10.0006, "10001m"),
-            (of_keda, 0.0625, "62m"),
+            (of_keda.clone(), 0.0625, "62m"),
+            (of_keda, -35.0, "0"),
         ] {
             let load = load(
                 &hpa(&metric),

@@ -405,12 +405,16 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
 /// There are no samples of a metric.
 fn no_samples(own: &Answered) -> Error {
     let (start, end) = (own.grid.time(0), own.grid.last());
+    let warnings = own.answer.warnings.iter().take(LISTED);
+    let warned: String = warnings
+        .map(|text| format!("the server warns: {text}; "))
+        .collect();
     Error::failed(format!(
-        "Prometheus has no samples of {} between {start} and {end}",
+        "Prometheus has no finite numbers for {} between {start} and {end}",
         own.question.asked.of
     ))
     .hint(format!(
-        "-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see {}; --query METRIC=PROMQL \
+        "{warned}-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see {}; --query METRIC=PROMQL \
          replaces one",
         docs("prometheus.md")
     ))
@@ -837,8 +841,8 @@ mod tests {
                 "gives 1e300 at 2026-11-21T06:00:00Z: it is larger than any metric can be",
             ),
             (&[&[1.0, 1.0], &[1.0, 1.0]], "gives 2 series, not one"),
-            (&[], "no samples of"),
-            (&[&[NAN, NAN]], "no samples of"),
+            (&[], "no finite numbers for"),
+            (&[&[NAN, NAN]], "no finite numbers for"),
         ] {
             let e = load(&cpu(), 2, &[(Purpose::Metric(0), values)]).unwrap_err();
             assert!(e.contains(part), "{e}");

@@ -614,13 +614,13 @@ fn faults_are_one_line() {
         (
             "no numbers",
             values(r#"[1794990600,"NaN"],[1794990630,"+Inf"],[1794990660,"-Inf"]"#),
-            "Prometheus has no samples of cpu between",
+            "Prometheus has no finite numbers for cpu between",
             "--query METRIC=PROMQL",
         ),
         (
             "nothing",
             values(""),
-            "Prometheus has no samples of cpu between",
+            "Prometheus has no finite numbers for cpu between",
             "docs/prometheus.md",
         ),
         (

@@ -302,7 +302,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 
 /// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target times the replicas of
 /// its fallback, for a target of type Value divided by the ready pods (`doFallback` of KEDA).
-fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+pub(in crate::findings) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case.scaled_object()?;
     let stated = object.spec.fallback.as_ref()?;
     if object.condition("Fallback") != Some(true) || case.spec(step).api_group() != EXTERNAL {
@@ -506,6 +506,9 @@ mod tests {
         let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
         let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
         let items = triggered("10", "300", &failing);
+        let codes = |items: &[Value]| -> Vec<Code> {
+            find(&pass(items)).iter().map(Finding::code).collect()
+        };
         // For a target of type Value, KEDA divides by the ready pods.
         let metric = build::external("s0-prometheus", &build::value("10"));
         let of_value = with(
@@ -514,6 +517,7 @@ mod tests {
             &json!({"spec": {"metrics": [metric]}}),
         );
         said(Code::MetricFailing, &of_value);
+        assert!(!codes(&of_value).contains(&Code::ValueMultiplies));
         let text = said(Code::MetricFailing, &items);
         assert_eq!(
             text.summary,
@@ -528,9 +532,6 @@ mod tests {
             "Follow the advice of metric-failing."
         );
         // Another value is measured, and so is the same one without the condition.
-        let codes = |items: &[Value]| -> Vec<Code> {
-            find(&pass(items)).iter().map(Finding::code).collect()
-        };
         assert!(!codes(&triggered("10", "310", &failing)).contains(&Code::MetricFailing));
         let passed = build::with(conditions(&[("Fallback", "False")]), &fallback);
         assert!(!codes(&triggered("10", "300", &passed)).contains(&Code::MetricFailing));

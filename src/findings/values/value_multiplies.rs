@@ -4,6 +4,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
 use crate::findings::Alternative;
 use crate::findings::measures::{Counter, falls_with_replicas, says_per_pod};
+use crate::findings::metrics::metric_failing::fallen_back;
 use crate::findings::prelude::*;
 use crate::findings::targets::retarget;
 use crate::snapshot::hpa::MetricTarget;
@@ -55,8 +56,8 @@ impl Kind for ValueMultiplies {
         }
         let current = proposal.current.value.clone()?;
         let metric = step.index;
-        // A target in another unit says nothing about each replica.
-        if case.is_suspect(metric) {
+        // A target in another unit says nothing about each replica, and KEDA's fallback falls with the pods.
+        if case.is_suspect(metric) || fallen_back(case, step).is_some() {
             return None;
         }
         let max = case.snapshot().hpa.spec.max_replicas.min(MOST);

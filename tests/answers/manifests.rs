@@ -1192,7 +1192,7 @@ fn manifests_alone() {
             hpa(&format!("{{{deployment}, minReplicas: 2, maxReplicas: 5}}"))
                 + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}"),
             &[],
-            "UNKNOWN: THE INPUT HAS NO REPLICAS\n  The manifest of Deployment/web leaves the replicas to the HPA",
+            "UNKNOWN: THE INPUT HAS NO REPLICAS\n  Deployment/web states no replicas in the input",
         ),
         // The input has the pods.
         (

@@ -252,7 +252,7 @@ impl Words<'_> {
         match &self.explanation.pass.input.snapshot.scale {
             Err(e @ ScaleError::Missing(_)) => e.lacking().unwrap_or_default(),
             Err(ScaleError::NoReplicas { target, .. }) => format!(
-                "the manifest of {target} leaves the replicas to the HPA, so how many there are is unknown"
+                "{target} states no replicas in the input, so how many there are is unknown"
             ),
             _ => format!(
                 "the scale of the target cannot be read: {}",

@@ -663,10 +663,11 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{assemble, fewer_pods, scale_in, skipped};
+    use super::{Basis, Input, assemble, fewer_pods, scale_in, skipped};
     use crate::build;
     use crate::saved::file::read_text;
     use crate::saved::objects::Objects;
+    use crate::saved::save::to_json;
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::input::Options;
     use crate::snapshot::pod::Pod;
@@ -773,6 +774,27 @@ mod tests {
             let found = notes.filter_map(|text| text.strip_prefix(told)).next();
             assert_eq!(found.map(str::trim), want, "{metric} {values:?}");
         }
+    }
+
+    #[test]
+    fn what_is_assumed_of_a_target_without_status_is_still_assumed_once_saved() {
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": 2,
+                "selector": {"matchLabels": {"app": "web"}}}});
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let hpa = build::hpa(&json!({"maxReplicas": 9, "metrics": [cpu]}));
+        let text = build::list([hpa, target]);
+        let read = |text: &str| {
+            crate::saved::read(text, &Options::default(), Timestamp::UNIX_EPOCH).unwrap()
+        };
+        let input = read(&text);
+        let saved = read(&to_json(&[&input], &[]).unwrap());
+        let assumed = |input: &Input| {
+            let mut basis = input.basis.iter();
+            basis.any(|it| matches!(it, Basis::StatusReplicas { replicas: 2, .. }))
+        };
+        assert!(assumed(&input) && assumed(&saved));
+        assert_eq!(saved.snapshot.scale, input.snapshot.scale);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert;
 use crate::error::Error;
 use crate::snapshot::Scale;
+use crate::snapshot::basis::Basis;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
 use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
@@ -363,9 +364,15 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
             continue;
         }
         let Input {
-            snapshot, evidence, ..
+            snapshot,
+            evidence,
+            basis,
+            ..
         } = input;
-        let scale = snapshot.scale.as_ref().ok();
+        // The target itself is saved, and says that it has no status.
+        let mut assumed = basis.iter();
+        let is_assumed = assumed.any(|it| matches!(it, Basis::StatusReplicas { .. }));
+        let scale = snapshot.scale.as_ref().ok().filter(|_| !is_assumed);
         let own = scale.map(|scale| (&snapshot.hpa, scale, evidence.counted));
         let others = snapshot
             .other_hpas

@@ -71,11 +71,10 @@ pub fn suppose_pods(
     };
     let workload = running.or(candidate.map(|manifest| &manifest.object));
     let typed = assumptions.pods.typed_count()?;
-    let (found, selector) = match known_scale(snapshot, workload) {
+    let (known, selector) = match known_scale(snapshot, workload) {
         Err(_) if needs_none => return Ok(()),
         found => found?,
     };
-    let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
     let of_input = known.as_ref().filter(|_| candidate.is_none());
     let stated = of_input.map(|scale| scale.spec_replicas);
     let scale = match (typed, known) {
@@ -148,7 +147,8 @@ fn known_scale(
         (Err(ScaleError::Missing(_)), Some(workload)) => {
             let selector = workload.pod_selector().map(|own| own.to_string());
             let scale = Scale::new(workload.wanted(), &selector.unwrap_or_default());
-            (Some(scale.clone()), scale.selector)
+            let selector = scale.selector.clone();
+            (Some(scale).filter(|_| workload.states_replicas()), selector)
         }
         (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
         (Err(_), _) if is_unscalable(target.group(), &target.kind) => {

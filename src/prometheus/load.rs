@@ -207,7 +207,7 @@ impl Recording<'_> {
         let Some(first_value) = rows().find(has) else {
             return Err(match awake.filter(|_| !cells.is_empty()) {
                 Some(row) => Error::failed(format!(
-                    "Prometheus has no samples of the metrics since {}, when the target got replicas",
+                    "Prometheus has no finite numbers for the metrics since {}, when the target got replicas",
                     self.grid.time(row)
                 ))
                 .hint("choose another time with --since or --until"),
@@ -402,7 +402,7 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
         .collect()
 }
 
-/// There are no samples of a metric.
+/// There are no finite numbers for a metric.
 fn no_samples(own: &Answered) -> Error {
     let (start, end) = (own.grid.time(0), own.grid.last());
     let warnings = own.answer.warnings.iter().take(LISTED);
@@ -1005,7 +1005,7 @@ mod tests {
             (Purpose::Replicas, &[replicas]),
         ];
         let e = load(&cpu(), 6, answers).unwrap_err();
-        let since = "of the metrics since 2026-11-21T06:01:00Z, when the target got replicas";
+        let since = "for the metrics since 2026-11-21T06:01:00Z, when the target got replicas";
         assert!(e.contains(since), "{e}");
         let half: &[f64] = &[4.5; 6];
         let answers: &[(Purpose, &[&[f64]])] = &[

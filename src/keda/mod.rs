@@ -45,8 +45,8 @@ use trigger::{Made, TriggerOwner};
 
 pub(crate) use external::{OWNER, moved};
 pub use external::{OpenMetric, is_of_trigger};
+pub use query::prometheus_query;
 pub(crate) use query::{is_counter, is_per_pod, is_rate};
-pub use query::{prometheus_query, value_query};
 
 /// The HPA of a ScaledObject.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,37 +2,18 @@
 
 use super::external::indexed;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
-use crate::snapshot::surroundings::{ScaledObject, TriggerQuery};
+use crate::snapshot::surroundings::ScaledObject;
 
-/// Returns the query of a ScaledObject's `prometheus` trigger for a metric of its HPA.
+/// Returns the query of a ScaledObject's `prometheus` trigger for a metric of its HPA, which is named after the
+/// trigger's place: `s0-prometheus`.
 pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Option<&'o str> {
-    Some(&trigger_query(object, spec)?.text)
-}
-
-/// Returns a query for the value that KEDA makes of such a trigger (`ExecutePromQuery`): 0 instead of none or of what
-/// is not finite, unless `ignoreNullValues` is false. While Prometheus has no samples at all, it may not have answered
-/// KEDA.
-pub fn value_query(object: &ScaledObject, spec: &MetricSpec) -> Option<String> {
-    let TriggerQuery {
-        text,
-        nothing_is_zero,
-    } = trigger_query(object, spec)?;
-    Some(if *nothing_is_zero {
-        // The query may end in a comment.
-        format!("({text}\n) > -Inf < Inf or on() 0 * count(up)")
-    } else {
-        text.clone()
-    })
-}
-
-/// Returns the query for a metric, which is named after the trigger's place: `s0-prometheus`.
-fn trigger_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Option<&'o TriggerQuery> {
     let MetricSource::External(source) = spec.source() else {
         return None;
     };
     let (place, type_) = indexed(&source.metric.name)?;
     let is_its = type_ == "prometheus" || type_.starts_with("prometheus-");
-    object.spec.queries.get(&place).filter(|_| is_its)
+    let query = object.spec.queries.get(&place).filter(|_| is_its)?;
+    Some(query)
 }
 
 /// Whether such a query has an average, a quantile or a value per pod, which does not grow with the number
@@ -149,29 +130,7 @@ fn without_matchers(query: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn no_finite_number_is_zero_for_keda_unless_it_fails() {
-        for (ignores, want) in [
-            (None, "(q\n) > -Inf < Inf or on() 0 * count(up)"),
-            (Some("true"), "(q\n) > -Inf < Inf or on() 0 * count(up)"),
-            (Some("false"), "q"),
-            (Some("F"), "q"),
-        ] {
-            let metadata = json!({"query": "q", "ignoreNullValues": ignores});
-            let object =
-                json!({"spec": {"triggers": [{"type": "prometheus", "metadata": metadata}]}});
-            let object: ScaledObject = serde_json::from_value(object).unwrap();
-            let metric =
-                json!({"type": "External", "external": {"metric": {"name": "s0-prometheus"}}});
-            let spec: MetricSpec = serde_json::from_value(metric).unwrap();
-            let found = value_query(&object, &spec);
-            assert_eq!(found.as_deref(), Some(want), "{ignores:?}");
-        }
-    }
+    use super::is_counter;
 
     #[test]
     fn a_counter_is_named_without_a_rate() {

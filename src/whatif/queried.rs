@@ -85,9 +85,9 @@ pub(crate) fn stated(
     });
     for (place, spec) in metrics.iter().enumerate() {
         let purpose = Purpose::Metric(place);
-        let query = object.and_then(|object| keda::value_query(object, spec));
+        let query = object.and_then(|object| keda::prometheus_query(object, spec));
         if let Some(query) = query.filter(|_| stated.iter().all(|(own, _)| *own != purpose)) {
-            stated.push((purpose, query));
+            stated.push((purpose, query.to_owned()));
         }
     }
     Ok(stated)

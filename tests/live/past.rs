@@ -353,7 +353,7 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
         "spec": {"scaleTargetRef": {"name": "web"}, "triggers": [
             {"type": "cpu", "metadata": {"value": "80"}},
             {"type": "prometheus", "metadata": {"serverAddress": "http://secret-password@nowhere",
-                "query": query, "threshold": "10", "ignoreNullValues": "false"}}]}}),
+                "query": query, "threshold": "10"}}]}}),
     );
     let state = file("keda.json", &state.to_string());
     let (at, url) = (pass(name, time).time.to_string(), server.url());

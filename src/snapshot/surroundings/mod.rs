@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use scaled_object::paused;
 pub use scaled_object::{
     Advanced, Fallback, HpaConfig, KedaCondition, ScaledObject, ScaledObjectSpec,
-    ScaledObjectStatus, TriggerQuery,
+    ScaledObjectStatus,
 };
 pub use workload::{
     BlueGreen, Canary, CanaryStep, IntOrString, Ordinals, Pause, Replacement, RollingUpdate,

@@ -192,16 +192,7 @@ pub struct ScaledObjectSpec {
         skip_serializing,
         deserialize_with = "prometheus_queries"
     )]
-    pub queries: BTreeMap<usize, TriggerQuery>,
-}
-
-/// The query of a trigger of the type `prometheus`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TriggerQuery {
-    /// The query.
-    pub text: String,
-    /// Whether KEDA takes an answer without a finite number for 0 (`ignoreNullValues`).
-    pub nothing_is_zero: bool,
+    pub queries: BTreeMap<usize, String>,
 }
 
 /// `Advanced` of a [`ScaledObject`].
@@ -262,20 +253,14 @@ fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 
 fn prometheus_queries<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<usize, TriggerQuery>, D::Error> {
+) -> Result<BTreeMap<usize, String>, D::Error> {
     let stated = serde_json::Value::deserialize(deserializer)?;
     let triggers = stated.as_array().into_iter().flatten();
     Ok(triggers
         .enumerate()
         .filter(|(_, trigger)| trigger["type"] == "prometheus")
         .filter_map(|(place, trigger)| {
-            let metadata = &trigger["metadata"];
-            let ignores = metadata["ignoreNullValues"].as_str().map(go::parse_bool);
-            let query = TriggerQuery {
-                text: metadata["query"].as_str()?.to_owned(),
-                nothing_is_zero: ignores.is_none_or(|it| it == Some(true)),
-            };
-            Some((place, query))
+            Some((place, trigger["metadata"]["query"].as_str()?.to_owned()))
         })
         .collect())
 }

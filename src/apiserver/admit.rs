@@ -28,8 +28,7 @@ pub enum AdmissionError {
 /// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
 ///
 /// A missing namespace is filled in from `namespace`. An object with a `uid` has been accepted before:
-/// it is defaulted, but neither stripped nor validated,
-/// except for what no server omits.
+/// it is defaulted, but neither stripped nor validated, except for what no server omits.
 ///
 /// # Errors
 /// The API server's: the object cannot be decoded or is invalid.
@@ -164,13 +163,17 @@ fn admit_object(
 
 /// Checks that a spec from a server has the fields that none of them omits: a tool may have stripped it.
 fn check_stated(spec: &HpaSpec) -> Result<(), DecodeError> {
-    let lacking = match spec {
-        _ if spec.max_replicas == 0 => "spec.maxReplicas",
-        _ if spec.scale_target_ref.name.is_empty() => "spec.scaleTargetRef.name",
-        _ => return Ok(()),
-    };
-    let why = "missing or empty, unlike in any object of a server";
-    Err(DecodeError::new(lacking, why))
+    let target = &spec.scale_target_ref;
+    let lacks = [
+        ("spec.maxReplicas", spec.max_replicas == 0),
+        ("spec.scaleTargetRef.kind", target.kind.is_empty()),
+        ("spec.scaleTargetRef.name", target.name.is_empty()),
+    ];
+    let first = lacks.into_iter().find(|(_, is_lacking)| *is_lacking);
+    first.map_or(Ok(()), |(path, _)| {
+        let why = "missing, empty or 0, unlike in any object of a server";
+        Err(DecodeError::new(path, why))
+    })
 }
 
 #[cfg(test)]
@@ -205,10 +208,14 @@ mod tests {
         };
         for (spec, path) in [
             (r#""scaleTargetRef": {"name": "web"}"#, "spec.maxReplicas"),
-            (r#""maxReplicas": 3"#, "spec.scaleTargetRef.name"),
+            (r#""maxReplicas": 3"#, "spec.scaleTargetRef.kind"),
+            (
+                r#""maxReplicas": 3, "scaleTargetRef": {"kind": "A"}"#,
+                "spec.scaleTargetRef.name",
+            ),
         ] {
             let error = admitted(spec).unwrap_err().to_string();
-            let want = format!("{path}: missing or empty, unlike in any object of a server");
+            let want = format!("{path}: missing, empty or 0, unlike in any object of a server");
             assert_eq!(error, want);
         }
         let object = admitted(TARGET).unwrap();

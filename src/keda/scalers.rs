@@ -7,7 +7,7 @@ use super::Refused;
 use super::cron::is_schedule;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
 use super::url::{UrlPath, first_parameter, query_escaped};
-use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::apimachinery::quantity::{Amount, Format, ParseError, Quantity};
 use crate::apimachinery::similar::nearest;
 
 /// The table of scalers, which begins with the meaning of its columns.
@@ -478,16 +478,23 @@ fn temporal(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     }
 }
 
-/// Returns a float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
+/// Returns a float64 in thousandths, as KEDA states it.
 fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
-    let value = metadata.number(name, text)?;
-    if value < 0.0 {
-        return Ok(quantity(0));
-    }
-    match Quantity::parse(&format!("{value:.3}")) {
+    match stated(metadata.number(name, text)?) {
         Ok(quantity) => Ok(quantity.canonicalized()),
         Err(e) => metadata.reject(name, format!("{text:?}: {e}")),
     }
+}
+
+/// Returns a number as KEDA states it: to the nearest thousandth, and 0 if it is negative (`quantityFromFloat64` in
+/// `scaler.go`).
+///
+/// # Errors
+///
+/// It is not finite.
+pub(crate) fn stated(value: f64) -> Result<Quantity, ParseError> {
+    let sent = if value < 0.0 { 0.0 } else { value };
+    Quantity::parse(&format!("{sent:.3}"))
 }
 
 /// `resource.NewQuantity`.

@@ -463,14 +463,16 @@ fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
 ///
 /// It is larger or smaller than any metric can be.
 pub fn stated_milli(spec: &MetricSpec, value: f64) -> Result<i64, &'static str> {
-    match value * 1e3 {
-        milli if milli >= 9e18 => Err("it is larger than any metric can be"),
-        _ if keda::is_of_trigger(spec) => {
-            let digits = format!("{:.3}", value.max(0.0)).replace('.', "");
-            Ok(digits.parse().unwrap_or(i64::MAX))
-        }
-        milli if milli <= -9e18 => Err("it is smaller than any metric can be"),
-        milli => Ok(milli as i64),
+    let milli = value * 1e3;
+    if milli >= 9e18 {
+        Err("it is larger than any metric can be")
+    } else if keda::is_of_trigger(spec) {
+        let stated = keda::stated(value).map_err(|_| "it is no number")?;
+        Ok(stated.milli_value())
+    } else if milli <= -9e18 {
+        Err("it is smaller than any metric can be")
+    } else {
+        Ok(milli as i64)
     }
 }
 

@@ -317,7 +317,7 @@ pub(in crate::findings) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Op
             proposal.counted?.ready,
         ),
     };
-    let milli = target.milli_value() as f64 / 1e3 * 1e3;
+    let milli = target.approximate_f64() * 1e3;
     let asks_for = |replicas: &i32| {
         (milli * (f64::from(*replicas) / ready as f64)) as i64 == value.milli_value()
     };
@@ -518,6 +518,8 @@ mod tests {
         );
         said(Code::MetricFailing, &of_value);
         assert!(!codes(&of_value).contains(&Code::ValueMultiplies));
+        // 1.001 times 1000 is a float of its own.
+        said(Code::MetricFailing, &triggered("1001m", "30030m", &failing));
         let text = said(Code::MetricFailing, &items);
         assert_eq!(
             text.summary,

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::{read_text, text_of, within, yaml};
+use super::{read_text, text_of, within};
 use crate::apimachinery::go::GoDuration;
 use crate::error::Error;
 use crate::saved::objects::Objects;
@@ -306,18 +306,6 @@ fn the_last_of_equal_keys_counts_in_yaml() {
         said,
         "failed to read in:4:18: metadata.name: an integer, expected a string"
     );
-}
-
-#[test]
-fn a_file_without_objects_is_known() {
-    for (text, is_without) in [
-        ("replicas: 2\n---\n- a\n", true),
-        ("- {op: add, value: {kind: Pod}}\n", true),
-        (r#"[{"apiVersion": "v1", "kind": "Pod"}]"#, false),
-        ("kind: Pod\n", false),
-    ] {
-        assert_eq!(yaml::has_no_object(text), is_without, "{text}");
-    }
 }
 
 #[test]

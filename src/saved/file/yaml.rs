@@ -88,7 +88,11 @@ pub(super) fn has_no_object(text: &str) -> bool {
         text.trim_start_matches('\u{feff}'),
         DuplicateKeyPolicy::LastWins,
     )
-    .is_ok_and(|all| !all.iter().any(|document| document.value.states_kind()))
+    .is_ok_and(|all| {
+        let kind = PlaceStep::Field("kind".to_owned());
+        let mut steps = all.iter().flat_map(|document| document.value.inner());
+        !steps.any(|(step, _)| step.as_ref() == Ok(&kind))
+    })
 }
 
 /// The advice to read manifests instead of Helm's messages.
@@ -105,7 +109,7 @@ fn is_of_helm(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// It repeats the kind of an object: then it has several in one document, and kubectl sees parts of each.
+/// It repeats the kind and the metadata of an object: then it has several in one document, and kubectl sees parts of each.
 fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
     let Ok(trees) = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins) else {
         return Ok(None);
@@ -116,7 +120,8 @@ fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
             .value
             .repeated(&mut FieldPath::default(), &mut found);
     }
-    if let Some((_, line)) = found.iter().find(|(path, _)| path == "kind") {
+    let again = |name: &str| found.iter().find(|(path, _)| path == name);
+    if let (Some((_, line)), Some(_)) = (again("kind"), again("metadata")) {
         let message = format!("failed to read {origin}:{line}: another kind in the same document");
         return Err(Error::usage(message).hint("separate objects by a line ---"));
     }
@@ -259,15 +264,6 @@ impl Tree {
                 .map(|(key, value)| (key.step(), value))
                 .collect(),
         }
-    }
-
-    /// Whether a field of it, or of an element of a list, states a kind.
-    fn states_kind(&self) -> bool {
-        self.inner().into_iter().any(|(step, node)| match step {
-            Ok(PlaceStep::Field(name)) => name == "kind",
-            Ok(PlaceStep::Element(_)) => node.value.states_kind(),
-            Err(_) => false,
-        })
     }
 
     /// Returns the kind of the first key that is not a field name, and leaves its place in `path`.

@@ -147,9 +147,12 @@ impl Others<'_> {
         self.first(Finding::is_doubt)
     }
 
-    /// Returns the finding that takes precedence over raising `maxReplicas`.
-    pub(crate) fn prior_to_more(&self, metric: Option<usize>) -> Option<Code> {
-        self.first(|it| it.is_prior_to_more(metric))
+    /// Returns the finding that takes precedence over the limit that keeps a pass from the replicas that a metric
+    /// desires.
+    pub(crate) fn prior(&self, desired: i32, result: i32, metric: Option<usize>) -> Option<Code> {
+        let is_prior = |it: &Finding| desired > result && it.is_prior_to_more(metric);
+        self.beyond(desired, result)
+            .or_else(|| self.first(is_prior))
     }
 
     /// Returns the reason why a pass does not reach the replicas that it desires: a pause, or a problem without which

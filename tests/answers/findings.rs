@@ -1299,7 +1299,9 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                     == Some(it.result),
             ),
         ],
-        Facts::DirectionDisabled(it) => vec![("limited", is_limited(it.desired, it.result))],
+        Facts::DirectionDisabled(it) => {
+            vec![("limited", is_limited(it.limit.asked, it.limit.bound))]
+        }
         Facts::AtMax(AtMax { bound: it, .. }) => vec![
             (
                 "bound",

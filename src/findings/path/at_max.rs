@@ -1,6 +1,6 @@
 //! The finding `at-max`.
 
-use super::bound::{Bound, Suspicion, bound, bounded, leave, suspected};
+use super::bound::{Bound, Suspicion, bound, bounded, is_near, leave};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::advice::IF_TEMPLATE;
@@ -80,8 +80,7 @@ impl Kind for AtMax {
             return others.any(Code::DirectionDisabled);
         }
         others
-            .beyond(self.bound.asked, self.bound.bound)
-            .or_else(|| others.prior_to_more(self.bound.metric))
+            .prior(self.bound.asked, self.bound.bound, self.bound.metric)
             .or_else(|| others.any(Code::AboveMax))
     }
 
@@ -92,7 +91,7 @@ impl Kind for AtMax {
     fn summary(&self, about: &About<'_>) -> String {
         let Bound { asked, bound, .. } = self.bound;
         // A doubtful number is not explained.
-        let is_told = self.below().is_none() && about.finding.follows.is_none();
+        let is_told = self.bound.below().is_none() && about.finding.follows.is_none();
         let first = self.counted.first().filter(|_| is_told);
         let counted = first.map_or_else(String::new, |it| {
             let [total, per_pod] = it.amounts(about);
@@ -131,26 +130,10 @@ impl Kind for AtMax {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        match self.below() {
-            _ if self.bound.is_disabled => leave(Direction::Up),
-            Some(metric) => Remedy::LookAtCounted
-                .says(format!(
-                    "Look at the counted pods first: {} is not above its target.",
-                    about.label(metric)
-                ))
-                .with_all(about.list_pods("")),
-            None => match (self.bound.suspicion, self.bound.metric) {
-                (Some(Suspicion::Counter(counter)), Some(metric)) if counter != Counter::Ages => {
-                    let label = about.label(metric);
-                    self.raise(about).and(&format!(
-                        "If {label} is a counter{}, use a rate of it instead.",
-                        counter.why()
-                    ))
-                }
-                (Some(suspicion), Some(metric)) => suspected(about, metric, suspicion),
-                _ => self.raise(about),
-            },
+        if self.bound.is_disabled {
+            return leave(Direction::Up);
         }
+        self.bound.unless_doubtful(about, || self.raise(about))
     }
 }
 
@@ -288,12 +271,6 @@ struct Lever {
 }
 
 impl AtMax {
-    /// Returns the metric with the highest proposal, if it is not above its target.
-    fn below(&self) -> Option<usize> {
-        let Bound { metric, ratio, .. } = self.bound;
-        metric.filter(|_| ratio.is_some_and(|ratio| ratio <= 1.0))
-    }
-
     /// Whether there is no evidence against the metrics.
     fn is_sound(&self) -> bool {
         let Bound {
@@ -305,7 +282,7 @@ impl AtMax {
             suspicion,
             None | Some(Suspicion::Counter(Counter::Name | Counter::Query))
         );
-        !is_disabled && self.below().is_none() && is_trusted
+        !is_disabled && self.bound.below().is_none() && is_trusted
     }
 
     /// Whether the requests of the target's template solve the problem once all pods have them.
@@ -365,11 +342,7 @@ impl AtMax {
     /// Returns the advice if there is no evidence against the metrics: to raise the maximum, or the request or target
     /// that they are compared with.
     fn raise(&self, about: &About<'_>) -> Advice {
-        /// A maximum is rarely raised by more than this factor at once.
-        const MOST: i32 = 4;
-        let Bound {
-            asked, bound: max, ..
-        } = self.bound;
+        let Bound { asked, bound, .. } = self.bound;
         let raise = if about.assumes("maxReplicas") {
             "assume a higher maxReplicas".to_owned()
         } else {
@@ -377,7 +350,7 @@ impl AtMax {
         };
         let flags = format!("--max {asked}");
         // No maximum is named that the metrics exceed as well.
-        let (mut text, mut commands) = if asked <= max.saturating_mul(MOST) {
+        let (mut text, mut commands) = if is_near(bound, asked) {
             (
                 format!("{raise} if nodes can carry it{}", about.try_it(&flags)),
                 tried(about, &flags, &json!({ "maxReplicas": asked })),

@@ -2,12 +2,13 @@
 
 use super::{limit, winner};
 use crate::apimachinery::quantity::Format;
+use crate::engine::decision::LimitStep;
 use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// A bound that decides.
+/// A bound, or a direction that is disabled, that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
     /// The bound.
@@ -42,20 +43,66 @@ pub enum Suspicion {
 pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
     let reason = side.words().reason;
     let limited = limit(case).filter(|it| it.reason == reason)?;
-    let status = &case.snapshot().hpa.status;
-    let since = status
-        .condition("ScalingLimited")
-        .filter(|it| it.reason == reason);
-    let winner = winner(case);
-    Some(Bound {
-        bound: limited.result,
-        asked: limited.desired,
-        is_disabled: limited.is_only_disabled(case),
-        since: since.and_then(|condition| condition.last_transition_time),
-        metric: winner.map(|(metric, _)| metric.index),
-        ratio: winner.map(|(_, proposal)| proposal.ratio),
-        suspicion: winner.and_then(|(metric, proposal)| suspicion(case, metric, proposal.ratio)),
-    })
+    Some(Bound::of(case, &limited))
+}
+
+impl Bound {
+    /// Returns the bound of a limit that decides.
+    pub(super) fn of(case: &Case<'_>, limited: &LimitStep) -> Self {
+        let status = &case.snapshot().hpa.status;
+        let since = status
+            .condition("ScalingLimited")
+            .filter(|it| it.reason == limited.reason);
+        let winner = winner(case);
+        Self {
+            bound: limited.result,
+            asked: limited.desired,
+            is_disabled: limited.is_only_disabled(case),
+            since: since.and_then(|condition| condition.last_transition_time),
+            metric: winner.map(|(metric, _)| metric.index),
+            ratio: winner.map(|(_, proposal)| proposal.ratio),
+            suspicion: winner
+                .and_then(|(metric, proposal)| suspicion(case, metric, proposal.ratio)),
+        }
+    }
+
+    /// Returns the metric with the highest proposal, if it asks for more although it is not above its target.
+    pub(super) fn below(&self) -> Option<usize> {
+        let is_below = self.ratio.is_some_and(|ratio| ratio <= 1.0);
+        self.metric.filter(|_| is_below && self.asked > self.bound)
+    }
+
+    /// Returns advice to let the pass follow its metrics, or the advice on the metric with the highest proposal if there
+    /// is evidence against it.
+    pub(super) fn unless_doubtful(
+        &self,
+        about: &About<'_>,
+        follow: impl FnOnce() -> Advice,
+    ) -> Advice {
+        match (self.below(), self.metric, self.suspicion) {
+            (Some(metric), ..) => Remedy::LookAtCounted
+                .says(format!(
+                    "Look at the counted pods first: {} is not above its target.",
+                    about.label(metric)
+                ))
+                .with_all(about.list_pods("")),
+            (None, Some(metric), Some(Suspicion::Counter(counter))) if counter != Counter::Ages => {
+                follow().and(&format!(
+                    "If {} is a counter{}, use a rate of it instead.",
+                    about.label(metric),
+                    counter.why()
+                ))
+            }
+            (None, Some(metric), Some(suspicion)) => suspected(about, metric, suspicion),
+            _ => follow(),
+        }
+    }
+}
+
+/// Whether advice may name another bound: a maximum is rarely raised by more than this factor at once, and none is named
+/// that the metrics exceed as well.
+pub(super) fn is_near(bound: i32, other: i32) -> bool {
+    other <= bound.saturating_mul(4)
 }
 
 /// Returns the evidence against a metric that is not a resource.

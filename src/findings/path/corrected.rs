@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bound::bound;
+use super::bound::{bound, is_near};
 use super::side::SideWords;
 use super::{NOTHING_TO_DO, tried};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
@@ -42,8 +42,8 @@ pub struct CorrectedBefore {
 impl CorrectedBefore {
     /// Returns another bound: the earlier replicas, or the metrics' proposal if it is within reason.
     pub fn earlier(&self) -> Option<i32> {
-        let is_near = |asked: &i32| (1..=self.bound.saturating_mul(4)).contains(asked);
-        self.from.or(self.asked.filter(is_near))
+        let is_meant = |asked: &i32| *asked > 0 && is_near(self.bound, *asked);
+        self.from.or(self.asked.filter(is_meant))
     }
 }
 

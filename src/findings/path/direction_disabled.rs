@@ -1,5 +1,6 @@
 //! The finding `direction-disabled`.
 
+use super::bound::{Bound, is_near};
 use super::side::SideWords;
 use super::{is_limited, limit, proposed, tried};
 use crate::findings::prelude::*;
@@ -7,14 +8,12 @@ use crate::findings::prelude::*;
 /// The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.
 ///
 /// Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change the bound as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DirectionDisabled {
     /// The direction.
     pub direction: Direction,
-    /// The replicas after stabilization.
-    pub desired: i32,
-    /// The replicas that are allowed.
-    pub result: i32,
+    /// The replicas that are allowed and asked for, with the evidence against the metric that asks for them.
+    pub limit: Bound,
     /// A wider bound that is needed as well, because the replicas are at the bound; `None` if they are not.
     pub bound: Option<i32>,
 }
@@ -23,11 +22,10 @@ impl Kind for DirectionDisabled {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
-        let direction = limited.rate?.direction;
+        let direction = limited.rate.as_ref()?.direction;
         let facts = DirectionDisabled {
             direction,
-            desired: limited.desired,
-            result: limited.result,
+            limit: Bound::of(case, &limited),
             bound,
         };
         let without = case.without(|snapshot| {
@@ -41,10 +39,17 @@ impl Kind for DirectionDisabled {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.first(|it| match &it.facts {
+        let Bound {
+            asked,
+            bound,
+            metric,
+            ..
+        } = self.limit;
+        let pause = others.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => pause.may_disable(self.direction),
             _ => false,
-        })
+        });
+        pause.or_else(|| others.prior(asked, bound, metric))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {
@@ -54,7 +59,7 @@ impl Kind for DirectionDisabled {
     fn summary(&self, about: &About<'_>) -> String {
         format!(
             "{}, but {} is Disabled, so the HPA never scales {} because of metrics",
-            proposed(about, self.desired),
+            proposed(about, self.limit.asked),
             self.field(),
             self.direction
         )
@@ -75,6 +80,18 @@ impl Kind for DirectionDisabled {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
+        self.limit.unless_doubtful(about, || self.enable(about))
+    }
+}
+
+impl DirectionDisabled {
+    /// Returns the field that disables the direction.
+    fn field(&self) -> String {
+        format!("behavior.{}.selectPolicy", self.direction.words().rules)
+    }
+
+    /// Returns the advice to enable the direction.
+    fn enable(&self, about: &About<'_>) -> Advice {
         let field = self.field();
         let SideWords {
             bound,
@@ -97,16 +114,14 @@ impl Kind for DirectionDisabled {
             };
             removed = format!("{} and {also}", about.field_name(&field));
         }
+        let is_near = self.bound.is_none_or(|to| is_near(self.limit.bound, to));
+        if !is_near {
+            removed += " as far as nodes can carry it";
+        }
+        let commands = is_near.then(|| tried(about, &flags, &patch));
         Remedy::EnableDirection
             .says(format!("If that is not meant, remove {removed}."))
-            .with_all(tried(about, &flags, &patch))
-    }
-}
-
-impl DirectionDisabled {
-    /// Returns the field that disables the direction.
-    fn field(&self) -> String {
-        format!("behavior.{}.selectPolicy", self.direction.words().rules)
+            .with_all(commands.into_iter().flatten())
     }
 }
 
@@ -200,6 +215,42 @@ mod tests {
             told(&[Code::DirectionDisabled]),
             (Severity::Info, leave.to_owned(), 0)
         );
+    }
+
+    /// What is not advised at a maximum is not advised if the direction is disabled as well.
+    #[test]
+    fn a_disabled_direction_and_a_metric_that_is_in_doubt() {
+        let both =
+            "If that is not meant, remove behavior.scaleUp.selectPolicy and raise maxReplicas";
+        let average = build::average("10");
+        for (target, length, follows, commands, want) in [
+            (&average, "60", None, 2, format!("{both}.")),
+            (&average, "900", None, 0, format!("{both} as far as nodes can carry it.")),
+            (
+                &average,
+                "-5",
+                None,
+                1,
+                "Look at queue first: the API reports -5, and the controller takes a sum below 0 as the largest number."
+                    .to_owned(),
+            ),
+            (
+                &json!({"type": "Value", "value": "10"}),
+                "60",
+                Some(Code::ValueMultiplies),
+                0,
+                "Follow the advice of value-multiplies.".to_owned(),
+            ),
+        ] {
+            let rules = at_once(&json!({"scaleUp": {"selectPolicy": "Disabled"}}));
+            let items = with_spec(&queue_of(target, length, 4), &rules);
+            let text = said(
+                Code::DirectionDisabled,
+                &with_spec(&items, &json!({"maxReplicas": 4})),
+            );
+            assert_eq!(text.advice.text(), want);
+            assert_eq!((text.follows, text.commands.len()), (follows, commands), "{length}");
+        }
     }
 
     /// At a bound, both have to change.

@@ -407,7 +407,7 @@ mod tests {
         let Facts::DirectionDisabled(facts) = all[0].facts else {
             panic!("{codes:?}")
         };
-        assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
+        assert_eq!((facts.direction, facts.limit.asked), (Direction::Down, 1));
         // Where a bound decides, it says nothing.
         let least = json!({"minReplicas": 4});
         let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();

@@ -47,10 +47,8 @@ impl Kind for RateLimited {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_up = self.desired > self.result;
         others
-            .beyond(self.desired, self.result)
-            .or_else(|| others.prior_to_more(self.metric).filter(|_| is_up))
+            .prior(self.desired, self.result, self.metric)
             .or_else(|| others.writer())
     }
 

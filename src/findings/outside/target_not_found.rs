@@ -67,7 +67,10 @@ impl Kind for TargetNotFound {
             missing,
             error: error.clone(),
             is_assumed,
-            meant: meant.map(Workload::to_reference),
+            // Two HPAs with one target would both stop.
+            meant: meant
+                .filter(|it| case.hpa_of(it).is_none())
+                .map(Workload::to_reference),
             elsewhere,
         };
         Some(Finding::explaining(Severity::Error, facts))
@@ -265,6 +268,17 @@ mod tests {
                 to(json!({})),
                 vec![deployment("weg")],
                 Some((Missing::Object, Some("Deployment/weg"))),
+            ),
+            (
+                to(json!({})),
+                vec![
+                    deployment("weg"),
+                    build::with(
+                        to(json!({"name": "weg"})),
+                        &json!({"metadata": {"name": "weg"}}),
+                    ),
+                ],
+                Some((Missing::Object, None)),
             ),
             (
                 to(json!({})),

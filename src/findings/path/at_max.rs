@@ -113,11 +113,8 @@ impl Kind for AtMax {
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
         if about.hpa().spec.min() >= self.bound.bound {
-            let fields = ["minReplicas", "maxReplicas"].map(|it| about.field(it));
-            evidence.push(format!(
-                "{} are the same, so nothing scales.",
-                list(&fields)
-            ));
+            let same = "minReplicas and maxReplicas are the same, so nothing scales.";
+            evidence.push(same.to_owned());
         }
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
@@ -391,7 +388,7 @@ mod tests {
     use crate::findings::path::testing::{at_max, memory, pods, queue_of};
     use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
-        cpu, found, of_keda, pass, queue, state, table, with, with_pod, with_spec,
+        cpu, found, of_keda, owned_by_keda, pass, queue, state, table, with, with_pod, with_spec,
     };
     use crate::findings::{find_except, views};
 
@@ -442,6 +439,13 @@ mod tests {
             (
                 "of the minimum",
                 with_spec(&busy, &json!({"minReplicas": 4, "maxReplicas": 4})),
+            ),
+            (
+                "of KEDA and the minimum",
+                owned_by_keda(&with_spec(
+                    &busy,
+                    &json!({"minReplicas": 4, "maxReplicas": 4}),
+                )),
             ),
             (
                 "of another unit",
@@ -524,6 +528,15 @@ mod tests {
             > Raise maxReplicas if nodes can carry it (predict --max 8).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+        of KEDA and the minimum: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - minReplicas and maxReplicas are the same, so nothing scales.
+            > Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch scaledobject web -n default --type=merge -p '{"spec":{"maxReplicaCount":8}}'
         of another unit: info, explains, follows suspect-unit, without it 4000 -> 8
             the metrics propose 4000, and maxReplicas is 5
             - queue is 40 in all, at 0.01 per pod.

@@ -412,7 +412,7 @@ fn an_hpa_that_keda_makes() {
         ),
         (
             Code::BelowMin,
-            made(&busy, json!({"minReplicas": 5})),
+            made(&idle, json!({"minReplicas": 5})),
             "Change minReplicaCount of ScaledObject/queue if 3 is right.",
             Some(patch("patch", json!({"minReplicaCount": 3}))),
         ),

@@ -369,10 +369,7 @@ fn replicas_below_the_minimum_of_then() {
         (&below["code"], &below["severity"]),
         (&json!("below-min"), &json!("warning"))
     );
-    assert_eq!(
-        below["advice"],
-        "Find out what scaled it to 2, or change minReplicas."
-    );
+    assert_eq!(below["advice"], "Find out what scaled it to 2.");
     // An HPA that is read without a status is new.
     let items = build::list([
         build::hpa(&json!({"metrics": [cpu()], "minReplicas": 3})),

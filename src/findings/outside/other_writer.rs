@@ -6,6 +6,7 @@ use super::show_fields;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::last_pass::LastPass;
+use crate::findings::path::corrected::{BeyondBoundCause, Correction, with_bound};
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::evidence::Event;
@@ -33,6 +34,8 @@ pub struct OtherWriter {
     pub after: Option<i32>,
     /// Until when this pass's recommendation holds the replicas, if the controller left fewer.
     pub held_until: Option<Timestamp>,
+    /// The side whose bound, set to these replicas, makes the pass keep them.
+    pub keeps: Option<Direction>,
     /// The replicas in the target's manifest, which sets them whenever it is applied.
     pub manifest: Option<ManifestReplicas>,
 }
@@ -51,6 +54,16 @@ impl Kind for OtherWriter {
             ..facts
         };
         Some(Finding::new(Severity::Warning, explains, facts))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // The advice on what a person set beyond a bound is about the bound.
+        others.first(|it| match &it.facts {
+            Facts::AboveMax(Correction::Due(due)) | Facts::BelowMin(Correction::Due(due)) => {
+                due.cause == BeyondBoundCause::Person
+            }
+            _ => false,
+        })
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -295,6 +308,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         owner,
         again,
         after,
+        keeps: keeps(case, now, last.left()),
         held_until: (after == Some(now) && now > last.left())
             .then(|| held_until(case))
             .flatten(),
@@ -303,6 +317,24 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     // A single correction is explained by the finding about the correction.
     let is_single = case.decision().corrects().is_some() && !repeats;
     Some((facts, !is_assumed && !is_single))
+}
+
+/// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the metrics
+/// propose more, or if the replicas would be fixed because they are at a bound already.
+fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
+    let spec = &case.snapshot().hpa.spec;
+    let is_more = case.decision().proposal.is_some_and(|it| it > now);
+    let is_at_bound = [spec.min(), spec.max_replicas].contains(&now);
+    if is_at_bound || is_more && !spec.is_disabled(Direction::Up) {
+        return None;
+    }
+    let mut sides = Direction::BOTH;
+    if left < now {
+        sides.reverse();
+    }
+    sides
+        .into_iter()
+        .find(|side| with_bound(case, *side, now).replicas == Some(now))
 }
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
@@ -396,70 +428,35 @@ impl OtherWriter {
         }
     }
 
-    /// Returns the advice to change a bound of the HPA instead of the replicas.
+    /// Returns the advice to change a bound of the HPA instead of the replicas, if that keeps them.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let tried = about.predict_for("10m", "");
-        if let Some(needed) = self.needed(about) {
-            let max = about.hpa().spec.max_replicas;
-            let most = if self.now == max {
-                format!(", and {} is {max}", about.field("maxReplicas"))
-            } else {
-                String::new()
-            };
-            let text =
-                format!("Leave the replicas to the HPA: its metrics propose {needed}{most}.");
-            return Remedy::LeaveReplicas.says(text).with_all(tried);
-        }
-        let bound = self.bound(about);
-        let fields = match bound {
-            Some(side) => about.field(side.words().bound),
-            None => format!(
-                "{} or {}",
-                about.field_name("minReplicas"),
-                about.field("maxReplicas")
-            ),
+        let Some(side) = self.keeps else {
+            let proposal = about.pass.decision.proposal;
+            let mut text = "Leave the replicas to the HPA".to_owned();
+            if let Some(proposal) = proposal {
+                text += &format!(": its metrics propose {proposal}");
+            }
+            if proposal > Some(self.now) && self.now == about.hpa().spec.max_replicas {
+                text += &format!(", and {} is {}", about.field("maxReplicas"), self.now);
+            }
+            return Remedy::LeaveReplicas.says(text + ".").with_all(tried);
         };
+        let bound = side.words().bound;
         Remedy::ChangeBounds
             .says(format!(
-                "Change {fields} instead, if {} is right.",
+                "Change {} instead, if {} is right.",
+                about.field(bound),
                 self.now
             ))
             .with_all(tried)
-            .with_all(
-                bound.and_then(|side| about.patch_spec(&json!({ side.words().bound: self.now }))),
-            )
-    }
-
-    /// Returns what the metrics propose, if that is more than these replicas, the bounds allow these replicas, and
-    /// scaling up is not disabled.
-    fn needed(&self, about: &About<'_>) -> Option<i32> {
-        let spec = &about.hpa().spec;
-        let bounds = spec.min()..=spec.max_replicas;
-        let proposal = about.pass.decision.proposal;
-        proposal.filter(|needed| {
-            *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
-        })
+            .with_all(about.patch_spec(&json!({ bound: self.now })))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let manager = &self.writer.as_ref()?.manager;
         about.owner().filter(|_| manager.contains("keda"))
-    }
-
-    /// Returns the side whose bound has to be set to these replicas to allow or keep them, unless a bound is that
-    /// number already.
-    fn bound(&self, about: &About<'_>) -> Option<Direction> {
-        let spec = &about.hpa().spec;
-        let (now, min, max) = (self.now, spec.min(), spec.max_replicas);
-        let is_lower = self.left.is_some_and(|left| left > now);
-        match (min > now, max < now) {
-            (true, _) => Some(Direction::Down),
-            (_, true) => Some(Direction::Up),
-            _ if min == now || now == max => None,
-            _ if is_lower => Some(Direction::Up),
-            _ => Some(Direction::Down),
-        }
     }
 }
 
@@ -920,13 +917,21 @@ mod tests {
     /// A bound that keeps what a person set, and leaves the HPA a choice.
     #[test]
     fn replicas_that_a_person_sets() {
+        // Beyond a bound, the correction has the advice.
+        let told = |items: &[Value]| {
+            let own = said(Code::OtherWriter, items);
+            match own.follows {
+                Some(code) => said(code, items),
+                None => own,
+            }
+        };
         let patch_at = |replicas: i32, least: i32, most: i32, target: i32| {
             let writer = json!({"manager": "kubectl", "subresource": "scale"});
             let metric = build::resource("cpu", &build::utilization(target));
             let spec =
                 json!({"spec": {"minReplicas": least, "maxReplicas": most, "metrics": [metric]}});
             let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
-            let commands = said(Code::OtherWriter, &items).commands;
+            let commands = told(&items).commands;
             commands
                 .get(1)
                 .map(|it| it.split("-p ").last().unwrap().to_owned())
@@ -952,7 +957,7 @@ mod tests {
             let spec = build::with(json!({"metrics": [metric]}), spec);
             let spec = json!({ "spec": spec });
             let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
-            said(Code::OtherWriter, &items).advice.text()
+            told(&items).advice.text()
         };
         let leave =
             |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
@@ -962,6 +967,12 @@ mod tests {
         assert_eq!(advice(3, &json!({"maxReplicas": 3})), at_most);
         // The last pass left fewer.
         assert_eq!(advice(8, &json!({})), leave(14));
+        // Another bound would not keep them.
+        let idle = json!({"maxReplicas": 7, "metrics": [build::resource("cpu", &build::utilization(90))],
+            "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
+        for (replicas, spec) in [(8, &idle), (1, &json!({"minReplicas": 2}))] {
+            assert_eq!(advice(replicas, spec), "Leave the replicas to the HPA.");
+        }
         // Nothing is added.
         let no_more = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
         assert_eq!(

@@ -86,7 +86,7 @@ pub enum BeyondBoundCause {
     Changed,
     /// A person set them, as `other-writer` reports.
     Person,
-    /// A program set them, as `other-writer` reports.
+    /// A program sets them, as `other-writer` reports.
     Program,
     /// Unknown.
     Unknown,
@@ -112,7 +112,7 @@ fn is_soon(after: SignedDuration) -> bool {
 }
 
 /// Returns the result of the pass with another bound.
-fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
+pub(crate) fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
     case.without(|snapshot| snapshot.hpa.spec.set_bound(beyond, bound))
 }
 
@@ -197,10 +197,10 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
         return BeyondBoundCause::AssumedReplicas;
     }
     let other = case.shown().find_map(|it| match &it.facts {
-        Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
+        Facts::OtherWriter(facts) => Some(facts),
         _ => None,
     });
-    match other.map(|it| (&it.owner, &it.writer)) {
+    match other.map(|it| (&it.owner, it.left.and(it.writer.as_ref()))) {
         Some((Some(_), _)) => return BeyondBoundCause::Program,
         Some((None, Some(writer))) if writer.by.repeats() => return BeyondBoundCause::Program,
         Some((None, Some(_))) => return BeyondBoundCause::Person,
@@ -399,6 +399,13 @@ impl Corrected {
             BeyondBoundCause::Assumed => {
                 Remedy::AssumeBound.says(format!("Use another {field} if {current} is right."))
             }
+            BeyondBoundCause::Unknown if self.is_moot(about) => {
+                return Remedy::TakeOut.says(format!("Find out what scaled it to {current}."));
+            }
+            BeyondBoundCause::Person if self.is_moot(about) => {
+                return Remedy::LeaveReplicas.says("Leave the replicas to the HPA.");
+            }
+            _ if self.is_moot(about) => return Remedy::Nothing.says(NOTHING_TO_DO),
             BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(
                 "Find out what scaled it to {current}, or change {}.",
                 about.field(field)
@@ -409,6 +416,15 @@ impl Corrected {
             )),
         };
         advice.with_all(words.tried(about, current))
+    }
+
+    /// Whether the metrics lead back within the bound if it allows the replicas.
+    fn is_moot(&self, about: &About<'_>) -> bool {
+        let without = about.finding.without.and_then(|it| it.replicas);
+        without.is_some_and(|without| match self.side {
+            Direction::Up => without <= self.bound,
+            Direction::Down => without >= self.bound,
+        })
     }
 }
 
@@ -688,7 +704,8 @@ mod tests {
         }
     }
 
-    /// A correction refers to what scaled the target, unless a person did or that finding is not shown.
+    /// A correction refers to what scaled the target, unless a person did, whose finding refers to it, or that finding is
+    /// not shown.
     #[test]
     fn replicas_beyond_a_bound_that_a_program_sets() {
         let advice = |manager: &str, ignored: &[Code]| {
@@ -731,21 +748,32 @@ mod tests {
             )
         };
         let change = "Change minReplicas if 4 is right.";
-        for (items, advice, evidence) in [
-            (items.clone(), change, Some("The HPA has no status yet.")),
+        for (items, advice, evidence, remedy) in [
+            (
+                items.clone(),
+                change,
+                Some("The HPA has no status yet."),
+                Remedy::Nothing,
+            ),
             (
                 left(4),
                 change,
                 Some("The last pass left 4 replicas, so minReplicas was changed after it."),
+                Remedy::Nothing,
             ),
             (
                 left(5),
                 "Find out what scaled it to 4, or change minReplicas.",
                 None,
+                Remedy::TakeOut,
             ),
         ] {
             let text = said(Code::BelowMin, &items);
             assert_eq!(text.advice.text(), advice);
+            // No bound that allows 4 would keep them.
+            let target = json!({"metrics": [build::resource("cpu", &build::utilization(30))]});
+            let moot = said(Code::BelowMin, &with_spec(&items, &target));
+            assert_eq!((moot.remedy(), moot.commands.len()), (remedy, 0));
             let with = "With minReplicas 4: 4 replicas.";
             let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
             assert_eq!(text.evidence, want);

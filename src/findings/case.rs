@@ -159,6 +159,17 @@ impl<'p> Case<'p> {
         own.map(|it| it.hpa.name.clone())
     }
 
+    /// Whether the spec lets passes change the present replicas in a direction.
+    pub(crate) fn may_scale(&self, side: Direction) -> bool {
+        let spec = &self.snapshot().hpa.spec;
+        let has_room = |current: i32| match side {
+            Direction::Up => current < spec.max_replicas,
+            Direction::Down => current > spec.min(),
+        };
+        let current = self.decision().replicas_before();
+        !spec.is_disabled(side) && current.is_some_and(has_room)
+    }
+
     pub(crate) fn scale(&self) -> Option<&'p Scale> {
         self.snapshot().scale.as_ref().ok()
     }

@@ -42,6 +42,9 @@ impl Kind for Flapping {
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
         let hpa = &case.snapshot().hpa;
+        if Direction::BOTH.iter().any(|it| hpa.spec.is_disabled(*it)) {
+            return None;
+        }
         let rescales = Vec::from_iter(case.pass.input.rescale_events());
         let times = |is_up| counts(&rescales, is_up).fold(0, i32::saturating_add);
         let (ups, downs) = (times(true), times(false));
@@ -193,7 +196,7 @@ mod tests {
     use crate::build;
     use crate::findings::Facts;
     use crate::findings::requests::testing::owned;
-    use crate::findings::testing::{cpu, found, state};
+    use crate::findings::testing::{cpu, found, state, with_spec};
 
     /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
     #[test]
@@ -229,6 +232,9 @@ mod tests {
         assert_eq!(longer(3), Some(1800));
         // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);
+        // What is disabled by now has no need of a window.
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        assert_eq!(flapping(1, with_spec(&items, &disabled)), None);
         // The request to raise is the template's.
         for (template, want) in [("100m", Some("100m")), ("80m", Some("80m")), ("1", None)] {
             let made = owned(&items, &json!([build::requesting("app", template)]));

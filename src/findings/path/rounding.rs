@@ -41,8 +41,8 @@ impl Kind for Rounding {
             proposal.because,
             Because::RatioTimesReady | Because::RatioTimesFilled | Because::UsageOverTarget
         );
-        let allowed = case.snapshot().hpa.spec.min();
-        if !is_rounded || ratio >= 1.0 || proposal.replicas != current || current <= allowed {
+        let may_go = case.may_scale(Direction::Down);
+        if !is_rounded || ratio >= 1.0 || proposal.replicas != current || !may_go {
             return None;
         }
         let pods = match (proposal.filled, proposal.counted) {
@@ -171,12 +171,13 @@ const SHOWN: f64 = 0.005;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::Facts;
 
-    use crate::findings::testing::{found, said, state, with};
+    use crate::findings::testing::{found, said, state, with, with_spec};
 
     /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. No metric has asked for fewer.
     #[test]
@@ -204,17 +205,21 @@ mod tests {
     /// 0.5 × 6 is 3, and 0.48 × 6 is 2.88.
     #[test]
     fn what_comes_to_a_whole_number_is_not_rounded() {
-        let surge = |cpu: &str| {
+        let surge = |cpu: &str, spec: Value| {
             let items = state(
                 &[build::resource("cpu", &build::utilization(50))],
                 &[cpu; 6],
             );
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
-            found(&with(&items, "Scale", &scale))
+            found(&with_spec(&with(&items, "Scale", &scale), &spec))
                 .iter()
                 .any(|it| it.code() == Code::Rounding)
         };
-        assert_eq!([surge("25m"), surge("24m")], [false, true]);
+        let none = || json!({});
+        assert_eq!([surge("25m", none()), surge("24m", none())], [false, true]);
+        // Without rounding, there would be no fewer.
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        assert!(!surge("24m", disabled));
     }
 
     /// Bytes are shown with one decimal: a rounded threshold must stay on its side.

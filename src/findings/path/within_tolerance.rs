@@ -37,17 +37,16 @@ impl Kind for WithinTolerance {
         let (winner, ratio) = within(case)?;
         let has_field = has_field(case.snapshot());
         let side = side_of(ratio);
-        let spec = &case.snapshot().hpa.spec;
         let current = case.decision().replicas_before();
         let borders = Borders::find(case.pass, winner.index);
-        let fewer = current.filter(|it| *it > spec.min());
+        let fewer = current.filter(|_| case.may_scale(Direction::Down));
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
         // If something is wrong, a small change of a target is not the place to look.
         let is_sound = case.shown().all(|it| it.severity == Severity::Info);
         // What each pod needs is not for more of them.
         let is_shared = is_sound && !is_baseline(case, winner);
-        let more =
-            current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_shared);
+        let may_add = side == Direction::Up && case.may_scale(side);
+        let more = current.filter(|_| may_add && is_shared);
         let facts = WithinTolerance {
             metric: winner.index,
             ratio,
@@ -206,7 +205,7 @@ mod tests {
     use crate::build;
     use crate::findings::Facts;
 
-    use crate::findings::testing::{found, state, with};
+    use crate::findings::testing::{found, state, with, with_spec};
 
     /// A tolerance is suggested only to add replicas, and not while something is wrong.
     #[test]
@@ -233,6 +232,9 @@ mod tests {
         };
         assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
         assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
+        let rules = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+        let disabled = with_spec(&pods("54m"), &rules);
+        assert_eq!(offered(&disabled), Some((None, None)));
         assert_eq!(offered(&pods("46m")), Some((None, None)));
         assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
         // A pod that waits in an error is what to look at.

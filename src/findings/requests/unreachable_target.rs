@@ -31,7 +31,7 @@ impl Kind for UnreachableTarget {
             .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
         case.metrics()
-            .filter(|step| step.is_resource())
+            .filter(|step| step.is_resource() && case.may_scale(Direction::Up))
             .filter_map(|step| {
                 let few = || uneven(case, step).filter(|_| may_be_few);
                 unreachable_metric(case, step).or_else(few)
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, of_kind, owned};
-    use crate::findings::testing::{state, table, with};
+    use crate::findings::testing::{state, table, with, with_spec};
 
     #[test]
     fn a_target_that_limits_keep_out_of_reach() {
@@ -422,6 +422,20 @@ mod tests {
                 of_set("400m"),
             ),
             ("below the limits", limited(90, Some("100m"), "99m")),
+            (
+                "at the maximum",
+                with_spec(
+                    &limited(120, Some("100m"), "99m"),
+                    &json!({"maxReplicas": 2}),
+                ),
+            ),
+            (
+                "with scaling up disabled",
+                with_spec(
+                    &limited(120, Some("100m"), "99m"),
+                    &json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}),
+                ),
+            ),
             ("with higher limits", limited(120, Some("200m"), "99m")),
             ("without limits", limited(120, None, "99m")),
             (
@@ -463,6 +477,8 @@ mod tests {
             > Delete the pods of the earlier revision: the update strategy is OnDelete.
             $ kubectl get pods -n default -l app=web -L controller-revision-hash
         below the limits: none
+        at the maximum: none
+        with scaling up disabled: none
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none

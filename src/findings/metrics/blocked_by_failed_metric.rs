@@ -24,7 +24,7 @@ impl Kind for BlockedByFailedMetric {
         let decision = case.decision();
         let combined = decision
             .combination()
-            .filter(|it| !it.accepted && it.unread == 0)?;
+            .filter(|it| !it.accepted && it.unread == 0 && case.may_scale(Direction::Down))?;
         let highest = combined.by?;
         let is_failed = |step: &&MetricStep| step.is_failed();
         let failed: Vec<usize> = case
@@ -136,13 +136,22 @@ impl BlockedByFailedMetric {
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, queue, state, table};
+    use crate::findings::testing::{cpu, queue, state, table, with_spec};
 
     #[test]
     fn a_failed_metric_that_keeps_replicas() {
         let metrics = [cpu(), queue(&build::average("10"))];
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
         let states = [
             ("asks for fewer", state(&metrics, &["10m"; 3])),
+            (
+                "at the minimum",
+                with_spec(&state(&metrics, &["10m"; 3]), &json!({"minReplicas": 3})),
+            ),
+            (
+                "with scaling down disabled",
+                with_spec(&state(&metrics, &["10m"; 3]), &disabled),
+            ),
             ("asks for more", state(&metrics, &["90m"; 3])),
             ("asks for nothing", state(&metrics[1..], &["10m"; 3])),
             ("is not there", state(&metrics[..1], &["10m"; 3])),
@@ -154,6 +163,8 @@ mod tests {
             - Without it: a proposal of 1, and 3 replicas after stabilization and limits.
             - The status that this pass writes has no value for it; the others are current.
             > Follow the advice of metric-empty.
+        at the minimum: none
+        with scaling down disabled: none
         asks for more: none
         asks for nothing: none
         is not there: none

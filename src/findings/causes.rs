@@ -72,6 +72,7 @@ impl Finding {
             Facts::Flapping(it) => it.small.is_some(),
             Facts::StartingPods(it) => is_of(it.metric) && it.is_hot(),
             Facts::ForeignPods(_) => self.explains,
+            Facts::OtherWriter(it) => it.owner.is_some(),
             Facts::StaleSamples(it) => self.explains && it.metrics.iter().any(|own| is_of(*own)),
             _ => false,
         }

@@ -14,7 +14,7 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
 /// The target does not have the replicas that the last pass left, or the controller scales to the same number over and
-/// over: something else sets the replicas, too. A manifest given to `--hpa` that states replicas will do so whenever it
+/// over, or a Deployment owns the target: something else sets the replicas, too. A manifest given to `--hpa` that states replicas will do so whenever it
 /// is applied.
 ///
 /// Take `replicas` out of the manifest, and leave it to the HPA alone.
@@ -123,7 +123,14 @@ impl Kind for OtherWriter {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         if let Some(owner) = &self.owner {
-            return about.point_at(Remedy::PointAt, owner, ".");
+            let case = Case::new(about.pass, &[]);
+            let workload = case.surroundings().workload(owner);
+            return match workload.and_then(|it| case.hpa_of(it)) {
+                Some(hpa) => Remedy::LeaveReplicas.says(format!(
+                    "Leave the replicas to the HPA {hpa}, which scales {owner}."
+                )),
+                None => about.point_at(Remedy::PointAt, owner, "."),
+            };
         }
         let fields = show_fields(about);
         let Some(writer) = &self.writer else {
@@ -273,9 +280,6 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let is_third =
         |again: &Again| last_entry.is_some_and(is_of_others) || has_left(case, again.replicas);
     let again = again(case).filter(|again| !may_idle(case) || is_third(again));
-    if !differs && again.is_none() {
-        return None;
-    }
     let entry = last_entry
         .filter(|entry| !is_of_controller(entry))
         // A value written long before the last pass is the one that the pass found.
@@ -299,6 +303,10 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
             kind: it.kind.clone(),
             name: it.name.clone(),
         });
+    // An owner sets them sooner or later.
+    if !differs && again.is_none() && owner.is_none() {
+        return None;
+    }
     let repeats =
         again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
     let facts = OtherWriter {
@@ -701,6 +709,7 @@ mod tests {
     fn replicas_of_a_target_that_something_owns() {
         let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
             "uid": "1", "controller": true}]);
+        let hpa = writes("kube-controller-manager", "scale");
         let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
             let kind = json!({ "kind": kind });
             let target = build::with(deployment(5, writer, &json!({})), &kind);
@@ -711,23 +720,56 @@ mod tests {
             let Facts::OtherWriter(facts) = &all.first()?.facts else {
                 return None;
             };
-            assert_eq!(facts.left, Some(4));
+            assert!(
+                all[1..]
+                    .iter()
+                    .all(|it| it.follows == Some(Code::OtherWriter)),
+                "{all:?}"
+            );
+            // The HPA controller itself has scaled since the last pass.
+            assert_eq!(facts.left, Some(4).filter(|_| *writer != hpa));
             Some(facts.owner.as_ref().map(ToString::to_string))
         };
         let (manager, none) = (writes("kube-controller-manager", ""), json!([]));
-        let hpa = writes("kube-controller-manager", "scale");
         let hand = writes("kubectl", "scale");
         let own = Some(Some("Deployment/shop".to_owned()));
         for max in [20, 4] {
             assert_eq!(owner("ReplicaSet", &owners, &manager, max), own);
             assert_eq!(owner("ReplicaSet", &owners, &none, max), own);
-            assert_eq!(owner("ReplicaSet", &owners, &hpa, max), None);
+            assert_eq!(owner("ReplicaSet", &owners, &hpa, max), own);
         }
         assert_eq!(owner("ReplicaSet", &owners, &hand, 20), Some(None));
         // Before 1.22, the subresource is not told.
         assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
         // Whether an operator sets the replicas is not known.
         assert_eq!(owner("Deployment", &owners, &none, 20), Some(None));
+        // Two HPAs of one target would both stop.
+        let target = json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": owners}});
+        let shop =
+            json!({"metadata": {"name": "shop"}, "spec": {"scaleTargetRef": {"name": "shop"}}});
+        let mut items = vec![
+            unknown_memory(),
+            build::with(
+                settled(5),
+                &json!({"spec": {"scaleTargetRef": {"kind": "ReplicaSet"}}}),
+            ),
+            build::with(deployment(5, &manager, &json!({})), &target),
+            build::with(
+                deployment(5, &none, &json!({})),
+                &json!({"metadata": {"name": "shop"}}),
+            ),
+        ];
+        let advice = |items: &[Value]| {
+            said(Code::OtherWriter, &with_pods(items.to_vec(), 5, "50m"))
+                .advice
+                .text()
+        };
+        assert_eq!(advice(&items), "Point scaleTargetRef at Deployment/shop.");
+        items.push(build::with(settled(5), &shop));
+        assert_eq!(
+            advice(&items),
+            "Leave the replicas to the HPA shop, which scales Deployment/shop."
+        );
     }
 
     #[test]

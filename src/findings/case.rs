@@ -152,10 +152,10 @@ impl<'p> Case<'p> {
         engine::stored_hpas(self.snapshot(), self.rules())
     }
 
-    /// Returns the name of another HPA that scales a workload.
-    pub(crate) fn hpa_of(&self, workload: &Workload) -> Option<String> {
+    /// Returns the name of another HPA that scales an object.
+    pub(crate) fn hpa_of(&self, object: &CrossVersionObjectReference) -> Option<String> {
         let mut others = self.stored_hpas();
-        let own = others.find(|it| workload.is_named_by(&it.hpa.spec.scale_target_ref));
+        let own = others.find(|it| it.hpa.spec.scale_target_ref.is_same(object));
         own.map(|it| it.hpa.name.clone())
     }
 

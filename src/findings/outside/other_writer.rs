@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::show_fields;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::last_pass::LastPass;
 use crate::findings::path::corrected::{BeyondBoundCause, Correction, with_bound};
 use crate::findings::prelude::*;
@@ -14,8 +13,8 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
 /// The target does not have the replicas that the last pass left, or the controller scales to the same number over and
-/// over, or a Deployment owns the target: something else sets the replicas, too. A manifest given to `--hpa` that states replicas will do so whenever it
-/// is applied.
+/// over, or a Deployment, a Rollout or a DeploymentConfig owns the target: something else sets the replicas, too. A
+/// manifest given to `--hpa` that states replicas will do so whenever it is applied.
 ///
 /// Take `replicas` out of the manifest, and leave it to the HPA alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub struct OtherWriter {
     pub writer: Option<Writer>,
     /// The owner of the target, if its controller sets the replicas.
     pub owner: Option<CrossVersionObjectReference>,
+    /// Another HPA, which scales that owner.
+    pub hpa: Option<String>,
     /// The count that the controller has repeatedly restored.
     pub again: Option<Again>,
     /// The replicas after this pass.
@@ -44,15 +45,24 @@ impl Kind for OtherWriter {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);
-        if seen.is_none() && manifest.is_none() {
+        let is_its_own = |it: &OtherWriter| it.is_of_program();
+        let owner = controlling(case)
+            .filter(|it| it.sets_replicas() || seen.as_ref().is_some_and(is_its_own));
+        if seen.is_none() && manifest.is_none() && owner.is_none() {
             return None;
         }
-        let (facts, explains) = seen.unwrap_or_default();
+        let is_assumed = case.pass.input.observed_replicas().is_some();
+        let is_only_manifest = seen.is_none() && owner.is_none();
         let facts = OtherWriter {
             now: replicas_now(case)?,
             manifest,
-            ..facts
+            hpa: owner.as_ref().and_then(|it| case.hpa_of(it)),
+            owner,
+            ..seen.unwrap_or_default()
         };
+        // A single correction is explained by the finding about the correction.
+        let is_single = case.decision().corrects().is_some() && !facts.repeats();
+        let explains = !is_only_manifest && !is_assumed && !is_single;
         Some(Finding::new(Severity::Warning, explains, facts))
     }
 
@@ -123,9 +133,7 @@ impl Kind for OtherWriter {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         if let Some(owner) = &self.owner {
-            let case = Case::new(about.pass, &[]);
-            let workload = case.surroundings().workload(owner);
-            return match workload.and_then(|it| case.hpa_of(it)) {
+            return match &self.hpa {
                 Some(hpa) => Remedy::LeaveReplicas.says(format!(
                     "Leave the replicas to the HPA {hpa}, which scales {owner}."
                 )),
@@ -249,8 +257,8 @@ fn replicas_now(case: &Case<'_>) -> Option<i32> {
     scale.ok().map(|scale| scale.spec_replicas)
 }
 
-/// Returns the other writer of the replicas, and whether that explains the pass.
-fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
+/// Returns what the replicas and their managers show about another writer.
+fn seen_writer(case: &Case<'_>) -> Option<OtherWriter> {
     let hpa = &case.snapshot().hpa;
     let now = replicas_now(case)?;
     let is_assumed = case.pass.input.observed_replicas().is_some();
@@ -260,11 +268,11 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         return None;
     }
     let last_entry = case.last_replicas_write();
-    let replicas_owner = replicas_owner(case);
+    let is_owned = controlling(case).is_some();
     let controller = hpa.written.controller.as_deref();
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == controller.unwrap_or(CONTROLLER_MANAGER)
-            && (entry.is_of_scale() || replicas_owner.is_none())
+            && (entry.is_of_scale() || !is_owned)
     };
     let by_controller = last_entry.is_some_and(is_of_controller)
         || case
@@ -280,6 +288,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let is_third =
         |again: &Again| last_entry.is_some_and(is_of_others) || has_left(case, again.replicas);
     let again = again(case).filter(|again| !may_idle(case) || is_third(again));
+    if !differs && again.is_none() {
+        return None;
+    }
     let entry = last_entry
         .filter(|entry| !is_of_controller(entry))
         // A value written long before the last pass is the one that the pass found.
@@ -295,36 +306,18 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         is_applied: entry.is_applied(),
         may_have_removed: differs && now == 1 && by(entry).is_of_manifest(),
     });
-    let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
-    let owner = replicas_owner
-        .filter(|_| by_owner)
-        .map(|it| CrossVersionObjectReference {
-            api_version: it.api_version.clone(),
-            kind: it.kind.clone(),
-            name: it.name.clone(),
-        });
-    // An owner sets them sooner or later.
-    if !differs && again.is_none() && owner.is_none() {
-        return None;
-    }
-    let repeats =
-        again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
-    let facts = OtherWriter {
+    Some(OtherWriter {
         now,
         left: differs.then(|| last.left()),
         writer,
-        owner,
         again,
         after,
         keeps: keeps(case, now, last.left()),
         held_until: (after == Some(now) && now > last.left())
             .then(|| held_until(case))
             .flatten(),
-        manifest: None,
-    };
-    // A single correction is explained by the finding about the correction.
-    let is_single = case.decision().corrects().is_some() && !repeats;
-    Some((facts, !is_assumed && !is_single))
+        ..OtherWriter::default()
+    })
 }
 
 /// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the metrics
@@ -354,13 +347,18 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
 /// The usual field manager of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller does for
-/// its ReplicaSets.
-fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
+/// Returns the owner of the target whose controller may set the target's replicas, as a Deployment's controller does
+/// for its ReplicaSets.
+fn controlling(case: &Case<'_>) -> Option<CrossVersionObjectReference> {
     let workload = case
         .workload()
         .filter(|_| case.target().has_no_rollouts())?;
-    workload.metadata.controller()
+    let owner = workload.metadata.controller()?;
+    Some(CrossVersionObjectReference {
+        api_version: owner.api_version.clone(),
+        kind: owner.kind.clone(),
+        name: owner.name.clone(),
+    })
 }
 
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled to other counts in
@@ -427,12 +425,24 @@ fn has_left(case: &Case<'_>, replicas: i32) -> bool {
 }
 
 impl OtherWriter {
+    /// Whether the last writer may be the controller of the target's owner.
+    fn is_of_program(&self) -> bool {
+        let writer = self.writer.as_ref();
+        writer.is_none_or(|it| it.by == By::Program)
+    }
+
+    /// Whether the writer will set the replicas again.
+    fn repeats(&self) -> bool {
+        let writer = self.writer.as_ref();
+        self.again.is_some() || self.owner.is_some() || writer.is_some_and(|it| it.by.repeats())
+    }
+
     /// Returns the name of the writer of the replicas.
     fn who(&self) -> String {
         match (&self.owner, &self.writer) {
-            (Some(owner), _) => owner.to_string(),
-            (None, Some(writer)) => writer.name(),
-            (None, None) => "something else".to_owned(),
+            (Some(owner), _) if self.left.is_none() || self.is_of_program() => owner.to_string(),
+            (_, Some(writer)) => writer.name(),
+            (_, None) => "something else".to_owned(),
         }
     }
 
@@ -737,8 +747,25 @@ mod tests {
             assert_eq!(owner("ReplicaSet", &owners, &manager, max), own);
             assert_eq!(owner("ReplicaSet", &owners, &none, max), own);
             assert_eq!(owner("ReplicaSet", &owners, &hpa, max), own);
+            assert_eq!(owner("ReplicaSet", &owners, &hand, max), own);
         }
-        assert_eq!(owner("ReplicaSet", &owners, &hand, 20), Some(None));
+        // What the controller of another kind does is shown by the replicas alone.
+        let custom = json!([{"apiVersion": "example.com/v1", "kind": "Shop", "name": "shop", "controller": true}]);
+        let program = writes("shop-operator", "");
+        assert_eq!(
+            owner("ReplicaSet", &custom, &program, 20),
+            Some(Some("Shop/shop".to_owned()))
+        );
+        assert_eq!(owner("ReplicaSet", &custom, &hand, 20), Some(None));
+        assert_eq!(owner("ReplicaSet", &custom, &hpa, 20), None);
+        // A ReplicaSet of an earlier revision has no pods.
+        let target = json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": owners}});
+        let old = build::with(deployment(0, &none, &json!({})), &target);
+        let hpa = build::hpa(&json!({"scaleTargetRef": {"kind": "ReplicaSet"}}));
+        let all = found(&[unknown_memory(), hpa, old]);
+        let told: Vec<_> = all.iter().map(|it| (it.code(), it.follows)).collect();
+        let follows = (Code::SwitchedOff, Some(Code::OtherWriter));
+        assert_eq!(told, [(Code::OtherWriter, None), follows]);
         // Before 1.22, the subresource is not told.
         assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
         // Whether an operator sets the replicas is not known.

@@ -69,8 +69,8 @@ impl Kind for TargetNotFound {
             is_assumed,
             // Two HPAs with one target would both stop.
             meant: meant
-                .filter(|it| case.hpa_of(it).is_none())
-                .map(Workload::to_reference),
+                .map(Workload::to_reference)
+                .filter(|it| case.hpa_of(it).is_none()),
             elsewhere,
         };
         Some(Finding::explaining(Severity::Error, facts))

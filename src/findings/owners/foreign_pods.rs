@@ -161,12 +161,13 @@ impl Referred {
 
     /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
     fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
+        let reference = rollout.to_reference();
         Some(Self {
-            rollout: rollout.to_reference(),
+            hpa: case.hpa_of(&reference).filter(|_| !is_target),
+            rollout: reference,
             workload: (**rollout.template_of.as_ref()?).clone(),
             is_target,
             scale_down: rollout.scale_down,
-            hpa: case.hpa_of(rollout).filter(|_| !is_target),
         })
     }
 

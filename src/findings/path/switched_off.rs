@@ -51,7 +51,9 @@ impl Kind for SwitchedOff {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.whole_pause()
+        let is_owned =
+            |it: &Finding| matches!(&it.facts, Facts::OtherWriter(it) if it.owner.is_some());
+        others.whole_pause().or_else(|| others.first(is_owned))
     }
 
     fn summary(&self, _: &About<'_>) -> String {
@@ -255,10 +257,11 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
 /// Returns what keeps the target at 0, given the last writer of its replicas, if it is known.
 fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper> {
     if let Some(own) = rollout(case) {
+        let rollout = own.to_reference();
         return Some(Keeper::Rollout {
-            rollout: own.to_reference(),
+            hpa: case.hpa_of(&rollout),
+            rollout,
             scale_down: own.scale_down,
-            hpa: case.hpa_of(own),
         });
     }
     if case.snapshot().hpa.scaled_object().is_none() && is_scaled_by_keda(case) {

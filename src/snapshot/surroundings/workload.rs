@@ -279,6 +279,16 @@ impl CrossVersionObjectReference {
             ("apps" | "extensions", "replicaset") | ("", "replicationcontroller")
         )
     }
+
+    /// Whether the reference is to an object whose controller sets the replicas of what it owns.
+    pub(crate) fn sets_replicas(&self) -> bool {
+        matches!(
+            (self.group(), &*self.kind),
+            ("apps" | "extensions", "Deployment")
+                | ("argoproj.io", "Rollout")
+                | ("apps.openshift.io", "DeploymentConfig")
+        )
+    }
 }
 
 /// The status of a workload.

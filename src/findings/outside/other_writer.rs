@@ -1039,7 +1039,12 @@ mod tests {
         // Another bound would not keep them.
         let idle = json!({"maxReplicas": 7, "metrics": [build::resource("cpu", &build::utilization(90))],
             "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
-        for (replicas, spec) in [(8, &idle), (1, &json!({"minReplicas": 2}))] {
+        let slow = build::with(
+            idle.clone(),
+            &json!({"maxReplicas": 3, "behavior": {"scaleDown": {
+            "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}}),
+        );
+        for (replicas, spec) in [(8, &idle), (8, &slow), (1, &json!({"minReplicas": 2}))] {
             assert_eq!(advice(replicas, spec), "Leave the replicas to the HPA.");
         }
         // Nothing is added.

@@ -387,6 +387,8 @@ impl Corrected {
         let SideWords {
             bound: field, flag, ..
         } = words;
+        let kept = about.finding.without.and_then(|it| it.replicas);
+        let is_moot = kept != Some(current);
         let advice = match self.cause {
             BeyondBoundCause::AssumedReplicas => {
                 let flags = format!("--replicas {current} {flag} {current}");
@@ -395,17 +397,17 @@ impl Corrected {
                 ));
                 return advice.with(about.predict(&flags));
             }
+            BeyondBoundCause::Unknown if is_moot => {
+                return Remedy::TakeOut.says(format!("Find out what scaled it to {current}."));
+            }
+            BeyondBoundCause::Person if is_moot => {
+                return Remedy::LeaveReplicas.says("Leave the replicas to the HPA.");
+            }
+            _ if is_moot => return Remedy::Nothing.says(NOTHING_TO_DO),
             // The HPA itself allows the replicas.
             BeyondBoundCause::Assumed => {
                 Remedy::AssumeBound.says(format!("Use another {field} if {current} is right."))
             }
-            BeyondBoundCause::Unknown if self.is_moot(about) => {
-                return Remedy::TakeOut.says(format!("Find out what scaled it to {current}."));
-            }
-            BeyondBoundCause::Person if self.is_moot(about) => {
-                return Remedy::LeaveReplicas.says("Leave the replicas to the HPA.");
-            }
-            _ if self.is_moot(about) => return Remedy::Nothing.says(NOTHING_TO_DO),
             BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(
                 "Find out what scaled it to {current}, or change {}.",
                 about.field(field)
@@ -416,15 +418,6 @@ impl Corrected {
             )),
         };
         advice.with_all(words.tried(about, current))
-    }
-
-    /// Whether the metrics lead back within the bound if it allows the replicas.
-    fn is_moot(&self, about: &About<'_>) -> bool {
-        let without = about.finding.without.and_then(|it| it.replicas);
-        without.is_some_and(|without| match self.side {
-            Direction::Up => without <= self.bound,
-            Direction::Down => without >= self.bound,
-        })
     }
 }
 
@@ -770,10 +763,15 @@ mod tests {
         ] {
             let text = said(Code::BelowMin, &items);
             assert_eq!(text.advice.text(), advice);
-            // No bound that allows 4 would keep them.
-            let target = json!({"metrics": [build::resource("cpu", &build::utilization(30))]});
-            let moot = said(Code::BelowMin, &with_spec(&items, &target));
-            assert_eq!((moot.remedy(), moot.commands.len()), (remedy, 0));
+            // No bound that allows 4 would keep them, even if the metrics need fewer than 6.
+            for target in [30, 45] {
+                let target = build::resource("cpu", &build::utilization(target));
+                let moot = said(
+                    Code::BelowMin,
+                    &with_spec(&items, &json!({"metrics": [target]})),
+                );
+                assert_eq!((moot.remedy(), moot.commands.len()), (remedy, 0));
+            }
             let with = "With minReplicas 4: 4 replicas.";
             let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
             assert_eq!(text.evidence, want);

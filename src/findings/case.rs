@@ -527,10 +527,15 @@ impl<'p> Case<'p> {
 
     /// Returns the pass without any recommendation.
     pub(crate) fn forgotten(&self) -> &Decision {
-        self.forgotten.get_or_init(|| {
-            let forgotten = self.pass.remembered.clone().without_recommendations();
-            engine::reconcile(self.snapshot(), &forgotten.likely)
-        })
+        self.forgotten.get_or_init(|| self.forget(|_| ()))
+    }
+
+    /// Runs the pass on a changed snapshot, without any recommendation.
+    pub(crate) fn forget(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
+        let mut snapshot = self.snapshot().clone();
+        change(&mut snapshot);
+        let forgotten = self.pass.remembered.clone().without_recommendations();
+        engine::reconcile(&snapshot, &forgotten.likely)
     }
 
     /// Returns the result of this pass.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::show_fields;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::findings::last_pass::LastPass;
-use crate::findings::path::corrected::{BeyondBoundCause, Correction, with_bound};
+use crate::findings::path::corrected::{BeyondBoundCause, Correction};
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::evidence::Event;
@@ -320,22 +320,23 @@ fn seen_writer(case: &Case<'_>) -> Option<OtherWriter> {
     })
 }
 
-/// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the metrics
-/// propose more, or if the replicas would be fixed because they are at a bound already.
+/// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them, if possible one
+/// whose bound that is already; `None` if a bound would have to keep out replicas that the metrics propose.
 fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
     let spec = &case.snapshot().hpa.spec;
-    let is_more = case.decision().proposal.is_some_and(|it| it > now);
-    let is_at_bound = [spec.min(), spec.max_replicas].contains(&now);
-    if is_at_bound || is_more && !spec.is_disabled(Direction::Up) {
-        return None;
-    }
+    let is_more = case.decision().proposal > Some(now) && !spec.is_disabled(Direction::Up);
+    let is_bound = |side: &Direction| spec.bound(*side) == now;
     let mut sides = Direction::BOTH;
     if left < now {
         sides.reverse();
     }
+    sides.sort_by_key(|side| !is_bound(side));
+    // A window keeps them for a while only.
+    let with = |side: Direction| case.forget(|it| it.hpa.spec.set_bound(side, now));
     sides
         .into_iter()
-        .find(|side| with_bound(case, *side, now).replicas == Some(now))
+        .filter(|side| is_bound(side) || !is_more)
+        .find(|side| with(*side).replicas_after() == Some(now))
 }
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
@@ -450,17 +451,20 @@ impl OtherWriter {
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let tried = about.predict_for("10m", "");
         let Some(side) = self.keeps else {
-            let proposal = about.pass.decision.proposal;
-            let mut text = "Leave the replicas to the HPA".to_owned();
-            if let Some(proposal) = proposal {
-                text += &format!(": its metrics propose {proposal}");
-            }
-            if proposal > Some(self.now) && self.now == about.hpa().spec.max_replicas {
-                text += &format!(", and {} is {}", about.field("maxReplicas"), self.now);
-            }
-            return Remedy::LeaveReplicas.says(text + ".").with_all(tried);
+            let propose = |it| format!(": its metrics propose {it}");
+            let why = about
+                .pass
+                .decision
+                .proposal
+                .map_or_else(String::new, propose);
+            let text = format!("Leave the replicas to the HPA{why}.");
+            return Remedy::LeaveReplicas.says(text).with_all(tried);
         };
         let bound = side.words().bound;
+        if about.hpa().spec.bound(side) == self.now {
+            let field = about.field(bound);
+            return Remedy::Nothing.says(format!("Nothing to do: {field} is {}.", self.now));
+        }
         Remedy::ChangeBounds
             .says(format!(
                 "Change {} instead, if {} is right.",
@@ -1012,10 +1016,9 @@ mod tests {
         assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
         assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
         assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
-        // It would fix the replicas.
+        // It is the bound already.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
-        // It is the bound already.
         assert_eq!(patch(3, 2, 3), None);
         // The metrics need more.
         assert_eq!(patch_at(3, 2, 10, 30), None);
@@ -1032,8 +1035,17 @@ mod tests {
             |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
         assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
         assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
-        let at_most = "Leave the replicas to the HPA: its metrics propose 5, and maxReplicas is 3.";
+        let at_most = "Nothing to do: maxReplicas is 3.";
         assert_eq!(advice(3, &json!({"maxReplicas": 3})), at_most);
+        let idle = |least: i32, most: i32| {
+            let metric = build::resource("cpu", &build::utilization(90));
+            json!({"minReplicas": least, "maxReplicas": most, "metrics": [metric]})
+        };
+        assert_eq!(advice(3, &idle(3, 8)), "Nothing to do: minReplicas is 3.");
+        // Without the window, only the minimum keeps them.
+        let least = |now: i32| format!("Change minReplicas instead, if {now} is right.");
+        assert_eq!(advice(8, &idle(2, 8)), least(8));
+        assert_eq!(advice(3, &idle(2, 8)), least(3));
         // The last pass left fewer.
         assert_eq!(advice(8, &json!({})), leave(14));
         // Another bound would not keep them.

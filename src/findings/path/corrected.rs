@@ -112,7 +112,7 @@ fn is_soon(after: SignedDuration) -> bool {
 }
 
 /// Returns the result of the pass with another bound.
-pub(crate) fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
+fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
     case.without(|snapshot| snapshot.hpa.spec.set_bound(beyond, bound))
 }
 

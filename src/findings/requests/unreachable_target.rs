@@ -30,8 +30,11 @@ impl Kind for UnreachableTarget {
         let may_be_few = !case
             .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
+        // Where nothing can be added, such pods matter only if replicas go, now or when a window has passed.
+        let goes = case.forgotten().replicas_after() < case.decision().replicas_before();
+        let matters = goes || case.may_scale(Direction::Up);
         case.metrics()
-            .filter(|step| step.is_resource() && case.may_scale(Direction::Up))
+            .filter(|step| step.is_resource() && matters)
             .filter_map(|step| {
                 let few = || uneven(case, step).filter(|_| may_be_few);
                 unreachable_metric(case, step).or_else(few)
@@ -430,6 +433,13 @@ mod tests {
                 ),
             ),
             (
+                "at the maximum, below which it goes",
+                with_spec(
+                    &limited(200, Some("100m"), "99m"),
+                    &json!({"maxReplicas": 2}),
+                ),
+            ),
+            (
                 "with scaling up disabled",
                 with_spec(
                     &limited(120, Some("100m"), "99m"),
@@ -478,6 +488,12 @@ mod tests {
             $ kubectl get pods -n default -l app=web -L controller-revision-hash
         below the limits: none
         at the maximum: none
+        at the maximum, below which it goes: warning, explains, without it 3 -> 2
+            the limits let cpu reach 100% (100m), but replicas are added only above 220%
+            - The tolerance above the target of 200% is 10%.
+            - With a target of 89%: a proposal of 3, and 2 replicas after stabilization and limits.
+            > Lower the target to 89% or less (predict --target), or raise the limits.
+            $ kubectl hpa predict web -n default --target cpu=89%
         with scaling up disabled: none
         with higher limits: none
         without limits: none

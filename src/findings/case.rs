@@ -161,13 +161,8 @@ impl<'p> Case<'p> {
 
     /// Whether the spec lets passes change the present replicas in a direction.
     pub(crate) fn may_scale(&self, side: Direction) -> bool {
-        let spec = &self.snapshot().hpa.spec;
-        let has_room = |current: i32| match side {
-            Direction::Up => current < spec.max_replicas,
-            Direction::Down => current > spec.min(),
-        };
         let current = self.decision().replicas_before();
-        !spec.is_disabled(side) && current.is_some_and(has_room)
+        current.is_some_and(|it| self.snapshot().hpa.spec.may_scale(side, it))
     }
 
     pub(crate) fn scale(&self) -> Option<&'p Scale> {

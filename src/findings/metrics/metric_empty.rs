@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{rps, waiting, with_pods, without_values};
-    use crate::findings::testing::{cpu, of_keda, said, state, table, with};
+    use crate::findings::testing::{cpu, of_keda, said, state, table, with, with_spec};
 
     #[test]
     fn a_question_for_a_metric_of_each_pod() {
@@ -489,6 +489,9 @@ mod tests {
         let summary = said(Code::MetricEmpty, &state(&metrics, &["10m"; 3])).summary;
         assert!(summary.ends_with("so it blocks scaling down"), "{summary}");
         let summary = said(Code::MetricEmpty, &state(&metrics[1..], &["10m"; 3])).summary;
+        assert!(summary.ends_with("so nothing is scaled"), "{summary}");
+        let at_least = with_spec(&state(&metrics, &["10m"; 3]), &json!({"minReplicas": 3}));
+        let summary = said(Code::MetricEmpty, &at_least).summary;
         assert!(summary.ends_with("so nothing is scaled"), "{summary}");
     }
 

@@ -197,19 +197,22 @@ impl<'a> About<'a> {
 
     /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
-        let mut metrics = self.pass.decision.metrics();
-        if self.pass.decision.corrects().is_some() {
-            if self.finding.facts.kind().failed_metrics().len() == self.hpa().spec.metrics.len() {
-                "so nothing is scaled after this pass".to_owned()
-            } else {
-                format!("so {it} blocks scaling down after this pass")
-            }
-        } else if !self.finding.explains {
-            format!("so {it} is left out of the decision")
-        } else if metrics.any(|step| step.proposal().is_some()) {
-            format!("so {it} blocks scaling down")
+        let (decision, spec) = (&self.pass.decision, &self.hpa().spec);
+        let goes = |left: i32| spec.may_scale(Direction::Down, left);
+        let may_go = decision.replicas_after().is_some_and(goes);
+        let (later, has_others, is_left_out) = if decision.corrects().is_some() {
+            let failed = self.finding.facts.kind().failed_metrics().len();
+            (" after this pass", failed < spec.metrics.len(), !may_go)
         } else {
-            "so nothing is scaled".to_owned()
+            let has_others = decision.metrics().any(|step| step.proposal().is_some());
+            ("", has_others, !self.finding.explains)
+        };
+        if has_others && is_left_out {
+            format!("so {it} is left out of the decision{later}")
+        } else if has_others && may_go {
+            format!("so {it} blocks scaling down{later}")
+        } else {
+            format!("so nothing is scaled{later}")
         }
     }
 

@@ -165,10 +165,7 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         .find(|(_, to)| *to == current)
         .and_then(|(from, _)| from.filter(|_| sets.len() == 1));
     let from = status.map(|it| it.from).or(scaled_from);
-    let from_beyond = from.filter(|from| match beyond {
-        Direction::Up => *from > current,
-        Direction::Down => (1..current).contains(from),
-    });
+    let from_beyond = from.filter(|from| *from > 0 && beyond.is_beyond(*from, current));
     (case.since(at)? <= EVENTS_KEPT).then_some((beyond, from_beyond, at))
 }
 
@@ -185,11 +182,7 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
         let bound = observed.hpa.spec.bound(beyond);
-        let allows = match beyond {
-            Direction::Up => current <= bound,
-            Direction::Down => current >= bound,
-        };
-        if allows {
+        if !beyond.is_beyond(current, bound) {
             return BeyondBoundCause::Assumed;
         }
     }

@@ -65,6 +65,14 @@ impl Direction {
             Self::Down => &DOWN,
         }
     }
+
+    /// Whether one count is further in this direction than another.
+    pub(super) fn is_beyond(self, count: i32, other: i32) -> bool {
+        match self {
+            Self::Up => count > other,
+            Self::Down => count < other,
+        }
+    }
 }
 
 impl HpaSpec {
@@ -74,6 +82,11 @@ impl HpaSpec {
             Direction::Up => self.max_replicas,
             Direction::Down => self.min(),
         }
+    }
+
+    /// Whether passes may change these replicas in a direction.
+    pub(crate) fn may_scale(&self, side: Direction, current: i32) -> bool {
+        !self.is_disabled(side) && side.is_beyond(self.bound(side), current)
     }
 
     /// Sets the bound of a side.

@@ -134,9 +134,12 @@ impl Kind for OtherWriter {
     fn advice(&self, about: &About<'_>) -> Advice {
         if let Some(owner) = &self.owner {
             return match &self.hpa {
-                Some(hpa) => Remedy::LeaveReplicas.says(format!(
-                    "Leave the replicas to the HPA {hpa}, which scales {owner}."
-                )),
+                Some(hpa) => {
+                    let made_from = about.owner();
+                    let own = made_from.map_or_else(|| "this HPA".to_owned(), |it| it.to_string());
+                    Remedy::LeaveReplicas
+                        .says(format!("Delete {own}: {hpa} scales {owner} already."))
+                }
                 None => about.point_at(Remedy::PointAt, owner, "."),
             };
         }
@@ -799,8 +802,11 @@ mod tests {
         items.push(build::with(settled(5), &shop));
         assert_eq!(
             advice(&items),
-            "Leave the replicas to the HPA shop, which scales Deployment/shop."
+            "Delete this HPA: shop scales Deployment/shop already."
         );
+        // No labels keep the pods of both apart.
+        let shared = said(Code::SharedPods, &with_pods(items, 5, "50m"));
+        assert_eq!(shared.follows, Some(Code::OtherWriter));
     }
 
     #[test]

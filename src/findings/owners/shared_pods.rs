@@ -2,7 +2,7 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::Hpa;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
@@ -54,6 +54,18 @@ impl Kind for SharedPods {
             Finding::explaining(Severity::Error, facts)
         } else {
             Finding::new(Severity::Warning, decides, facts)
+        })
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // The pods of an owner and of what it owns have no labels of their own.
+        let is_of = |owner: &CrossVersionObjectReference| {
+            let mut targets = self.others.iter().map(|it| &it.hpa.spec.scale_target_ref);
+            targets.all(|it| it.is_same(owner))
+        };
+        others.first(|it| match &it.facts {
+            Facts::OtherWriter(it) => it.owner.as_ref().is_some_and(is_of),
+            _ => false,
         })
     }
 

@@ -534,8 +534,8 @@ impl Writer {
 
     /// Returns the advice to remove the replicas from a manifest, unless the manifest may already state none.
     fn take_out(&self, manifest: &str) -> Advice {
-        /// The API server's default of 1: the replicas were removed from their manifest, or the target was replaced by a
-        /// manifest without any.
+        /// The API server's default of 1: the replicas were removed from their manifest, or the target was replaced by
+        /// a manifest without any.
         const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
         Remedy::TakeOut.says(match (self.may_have_removed, self.by) {
             (false, _) => format!("Take replicas out of {manifest}."),

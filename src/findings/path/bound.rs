@@ -72,8 +72,8 @@ impl Bound {
         self.metric.filter(|_| is_below && self.asked > self.bound)
     }
 
-    /// Returns advice to let the pass follow its metrics, or the advice on the metric with the highest proposal if there
-    /// is evidence against it.
+    /// Returns advice to let the pass follow its metrics, or the advice on the metric with the highest proposal if
+    /// there is evidence against it.
     pub(super) fn unless_doubtful(
         &self,
         about: &About<'_>,
@@ -99,8 +99,8 @@ impl Bound {
     }
 }
 
-/// Whether advice may name another bound: a maximum is rarely raised by more than this factor at once, and none is named
-/// that the metrics exceed as well.
+/// Whether advice may name another bound: a maximum is rarely raised by more than this factor at once, and none is
+/// named that the metrics exceed as well.
 pub(super) fn is_near(bound: i32, other: i32) -> bool {
     other <= bound.saturating_mul(4)
 }

@@ -690,8 +690,8 @@ mod tests {
         }
     }
 
-    /// A correction refers to what scaled the target, unless a person did, whose finding refers to it, or that finding is
-    /// not shown.
+    /// A correction refers to what scaled the target, unless a person did, whose finding refers to it, or that finding
+    /// is not shown.
     #[test]
     fn replicas_beyond_a_bound_that_a_program_sets() {
         let advice = |manager: &str, ignored: &[Code]| {

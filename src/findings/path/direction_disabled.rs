@@ -15,23 +15,23 @@ pub struct DirectionDisabled {
     /// The replicas that are allowed and asked for, with the evidence against the metric that asks for them.
     pub limit: Bound,
     /// A wider bound that is needed as well, because the replicas are at the bound; `None` if they are not.
-    pub bound: Option<i32>,
+    pub wider: Option<i32>,
 }
 
 impl Kind for DirectionDisabled {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
-        let bound = limited.is_bound().then(|| limited.wider(case));
+        let wider = limited.is_bound().then(|| limited.wider(case));
         let direction = limited.rate.as_ref()?.direction;
         let facts = DirectionDisabled {
             direction,
             limit: Bound::of(case, &limited),
-            bound,
+            wider,
         };
         let without = case.without(|snapshot| {
             let spec = &mut snapshot.hpa.spec;
             spec.rules_mut(direction).select_policy = Some("Max".to_owned());
-            if let Some(bound) = bound {
+            if let Some(bound) = wider {
                 spec.set_bound(direction, bound);
             }
         });
@@ -66,7 +66,7 @@ impl Kind for DirectionDisabled {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let bound = self.bound.map_or_else(String::new, |bound| {
+        let bound = self.wider.map_or_else(String::new, |bound| {
             format!(", and {} {bound}", self.direction.words().bound)
         });
         let default = format!("With the default, Max{bound}");
@@ -104,7 +104,7 @@ impl DirectionDisabled {
         let mut patch = json!({ "behavior": { *rules: { "selectPolicy": null } } });
         let mut flags = format!("--set {field}=null");
         let mut removed = about.field(&field);
-        if let Some(to) = self.bound {
+        if let Some(to) = self.wider {
             patch[*bound] = to.into();
             flags += &format!(" {flag} {to}");
             let also = if about.assumes(bound) {
@@ -114,7 +114,7 @@ impl DirectionDisabled {
             };
             removed = format!("{} and {also}", about.field_name(&field));
         }
-        let is_near = self.bound.is_none_or(|to| is_near(self.limit.bound, to));
+        let is_near = self.wider.is_none_or(|to| is_near(self.limit.bound, to));
         if !is_near {
             removed += " as far as nodes can carry it";
         }

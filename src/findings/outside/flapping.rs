@@ -42,7 +42,8 @@ impl Kind for Flapping {
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
         let hpa = &case.snapshot().hpa;
-        if Direction::BOTH.iter().any(|it| hpa.spec.is_disabled(*it)) {
+        let [min, max] = [Direction::Down, Direction::Up].map(|side| hpa.spec.bound(side));
+        if !hpa.spec.may_scale(Direction::Up, min) || !hpa.spec.may_scale(Direction::Down, max) {
             return None;
         }
         let rescales = Vec::from_iter(case.pass.input.rescale_events());
@@ -232,9 +233,13 @@ mod tests {
         assert_eq!(longer(3), Some(1800));
         // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);
-        // What is disabled by now has no need of a window.
-        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-        assert_eq!(flapping(1, with_spec(&items, &disabled)), None);
+        // What can no longer go up and down has no need of a window.
+        for spec in [
+            json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}}),
+            json!({"minReplicas": 4, "maxReplicas": 4}),
+        ] {
+            assert_eq!(flapping(1, with_spec(&items, &spec)), None);
+        }
         // The request to raise is the template's.
         for (template, want) in [("100m", Some("100m")), ("80m", Some("80m")), ("1", None)] {
             let made = owned(&items, &json!([build::requesting("app", template)]));

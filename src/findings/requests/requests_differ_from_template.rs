@@ -1,8 +1,9 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Held, Revisions, compared, counted_requests, milli, request_of, utilizations};
+use super::{Held, Revisions, compared, counted_requests, mean, milli, request_of, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
+use crate::findings::Alternative;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
 use crate::numbers::resource_amount;
@@ -18,7 +19,7 @@ use crate::snapshot::surroundings::VerticalPodAutoscaler;
 /// delete the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
-    /// The index of the first metric that uses them, from 0.
+    /// The index of the metric in the spec, from 0.
     pub metric: usize,
     /// The resource.
     pub resource: String,
@@ -35,68 +36,28 @@ pub struct RequestsDifferFromTemplate {
     /// Whether the templates that the pods were made from were read; otherwise, something else may have set
     /// the requests.
     pub is_seen: bool,
-    /// The target as a share of the template's requests, per pod and in milli-units.
+    /// The target as a share of what pods with the template's requests request, per pod and in milli-units.
     pub average: Option<i64>,
 }
 
 impl Kind for RequestsDifferFromTemplate {
-    fn find<'p>(case: &Case<'p>) -> Option<Finding> {
-        let template = case.template()?;
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let revisions = Revisions::of(case);
         // A partition is a canary, which keeps some pods at an earlier template on purpose.
-        let held = revisions
-            .held(case)
-            .filter(|held| !matches!(held, Held::Partition { .. }))
-            .and_then(|held| Some((held, first_differing(case, &revisions.own, true)?)));
-        let (own, held, (step, percent, containers)) = match held {
-            Some((held, found)) => (revisions.own, Some(held), found),
-            None => {
-                let own = revisions.pods_of_template();
-                let found = first_differing(case, &own, false)?;
-                (own, None, found)
-            }
-        };
-        let vpa = vpas(case).find(|vpa| {
-            let mut names = containers.iter().map(|it| it.container.as_deref());
-            names.any(|name| controls(vpa, name, &step.name))
+        let is_canary = |held: &Held| matches!(held, Held::Partition { .. });
+        let held = revisions.held(case).filter(|held| !is_canary(held));
+        let of_held = held.and_then(|_| {
+            utilizations(case).find_map(|it| differing_metric(case, it, &revisions.own, held))
         });
-        let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
-        let is_from_vpa = vpa.is_some() || updated > 0;
-        // If revisions are unknown, some of the pods may belong to an earlier template.
-        let is_everywhere = containers.iter().any(|it| it.pods == own.len());
-        if !(is_from_vpa || is_everywhere || held.is_some()) {
-            return None;
-        }
-        let mut used = own.iter().filter_map(|pod| {
-            let metrics = case.metrics_of(pod)?;
-            metrics.usage(&step.name, step.container.as_deref())
-        });
-        // Pods that use more than the template requests need another amount.
-        let request =
-            request_of(case, template, step).filter(|request| used.all(|it| it <= *request));
-        // No one states a fraction of a byte.
-        let unit = if step.name == "cpu" { 1 } else { 1000 };
-        let average = request
-            .and_then(|it| Some(it.checked_mul(percent.into())? / 100 / unit * unit))
-            .filter(|it| *it > 0);
-        let without = case.without(|snapshot| case.renew(snapshot, among(&own)));
-        let facts = RequestsDifferFromTemplate {
-            metric: step.index,
-            resource: step.name.clone(),
-            containers,
-            pods: own.len(),
-            vpa: vpa.map(|it| it.metadata.name.clone()),
-            updated,
-            held: held.filter(|_| !is_from_vpa),
-            is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
-            average,
+        let Some(finding) = of_held else {
+            let own = revisions.pods_of_template();
+            let metrics = utilizations(case);
+            return metrics
+                .filter_map(|metric| differing_metric(case, metric, &own, None))
+                .collect();
         };
-        let otherwise = if is_from_vpa {
-            Severity::Warning
-        } else {
-            Severity::Info
-        };
-        Some(compared(case, facts, otherwise, without))
+        // One action gives held pods all requests of the template.
+        vec![finding]
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -164,7 +125,11 @@ impl Kind for RequestsDifferFromTemplate {
                 one_or_many(self.updated, "was", "were")
             ));
         }
-        evidence.extend(about.result("With the template's requests"));
+        let requests = match self.held {
+            Some(_) => "requests".to_owned(),
+            None => format!("{} requests", self.resource),
+        };
+        evidence.extend(about.result(&format!("With the template's {requests}")));
         evidence
     }
 
@@ -209,16 +174,64 @@ impl Kind for RequestsDifferFromTemplate {
     }
 }
 
-/// Returns the first metric for which pods have other requests than the target's template, with its target and the
-/// containers.
-fn first_differing<'p>(
+/// Returns the finding about a metric, with its target, if pods have other requests than the target's template.
+fn differing_metric<'p>(
     case: &Case<'p>,
-    pods: &[&'p Pod],
-    is_held: bool,
-) -> Option<(&'p MetricStep, i32, Vec<Differing>)> {
-    utilizations(case).find_map(|(step, percent)| {
-        let containers = differing(case, step, pods, is_held)?;
-        Some((step, percent, containers))
+    (step, percent): (&'p MetricStep, i32),
+    own: &[&'p Pod],
+    held: Option<Held>,
+) -> Option<Finding> {
+    let containers = differing(case, step, own, held.is_some())?;
+    let vpa = vpas(case).find(|vpa| {
+        let mut names = containers.iter().map(|it| it.container.as_deref());
+        names.any(|name| controls(vpa, name, &step.name))
+    });
+    let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
+    let is_from_vpa = vpa.is_some() || updated > 0;
+    // If revisions are unknown, some of the pods may belong to an earlier template.
+    let is_everywhere = containers.iter().any(|it| it.pods == own.len());
+    if !(is_from_vpa || is_everywhere || held.is_some()) {
+        return None;
+    }
+    let held = held.filter(|_| !is_from_vpa);
+    // What the template does not request is not known to have a request without the VerticalPodAutoscaler.
+    let is_stated = containers.iter().all(|it| it.template.is_some());
+    let is_meant = |resource: &str| held.is_some() || resource == step.name;
+    let renewed =
+        is_stated.then(|| case.decide(|snapshot| case.renew(snapshot, among(own), is_meant)));
+    let mut used = own.iter().filter_map(|pod| {
+        let metrics = case.metrics_of(pod)?;
+        metrics.usage(&step.name, step.container.as_deref())
+    });
+    // Injected containers keep their requests. Pods that use more than they would request need another amount.
+    let request = renewed
+        .as_ref()
+        .and_then(|it| mean(it.metric(step.index)?.ready_rows().map(|row| row.request)))
+        .filter(|(request, _)| used.all(|it| it <= *request));
+    // No one states a fraction of a byte.
+    let unit = if step.name == "cpu" { 1 } else { 1000 };
+    let average = request
+        .and_then(|(it, _)| Some(it.checked_mul(percent.into())? / 100 / unit * unit))
+        .filter(|it| *it > 0);
+    let facts = RequestsDifferFromTemplate {
+        metric: step.index,
+        resource: step.name.clone(),
+        containers,
+        pods: own.len(),
+        vpa: vpa.map(|it| it.metadata.name.clone()),
+        updated,
+        held,
+        is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
+        average,
+    };
+    let otherwise = if is_from_vpa {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
+    Some(match renewed {
+        Some(renewed) => compared(case, facts, otherwise, Alternative::of(&renewed)),
+        None => Finding::aside(otherwise, facts),
     })
 }
 
@@ -361,8 +374,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, of_kind, owned};
-    use crate::findings::testing::{only, state, table, with};
+    use crate::findings::requests::testing::{cpu_of, of_kind, owned, with_container};
+    use crate::findings::testing::{found, only, state, table, with, with_spec};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -485,6 +498,19 @@ mod tests {
         );
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
+            (
+                "but a VerticalPodAutoscaler's, next to an injected container",
+                with_container(
+                    &with_vpa("Auto"),
+                    &build::requesting("proxy", "200m"),
+                    "80m",
+                    "20m",
+                ),
+            ),
+            (
+                "but a VerticalPodAutoscaler's, while the template has none",
+                [owned(&two, &json!([{"name": "app"}])), vec![vpa("Auto")]].concat(),
+            ),
             ("which are little", little),
             ("but not a VerticalPodAutoscaler's", with_vpa("Off")),
             ("but those of a VerticalPodAutoscaler of memory", of_memory),
@@ -586,6 +612,29 @@ mod tests {
             ("of a ReplicaSet", of_replica_set),
             ("of a ReplicaSet of a Deployment", of_owned),
         ];
+        let without = |metrics: &[Value]| {
+            let memory = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
+            let pod = json!({"spec": {"containers": [{"name": "app", "resources": memory}]}});
+            let usage = json!([{"name": "app", "usage": {"cpu": "90m", "memory": "150Mi"}}]);
+            let template = json!([build::with(
+                build::requesting("app", "500m"),
+                &json!({"resources": {"requests": {"memory": "200Mi"}}})
+            )]);
+            let items = with(
+                &with(&two, "Pod", &pod),
+                "PodMetrics",
+                &json!({"containers": usage}),
+            );
+            let items = [owned(&items, &template), vec![vpa("Auto")]].concat();
+            let all = found(&with_spec(&items, &json!({ "metrics": metrics }))).into_iter();
+            let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
+            own.map(|it| it.without.unwrap().proposal.unwrap())
+                .collect::<Vec<_>>()
+        };
+        let memory = build::resource("memory", &build::utilization(70));
+        // 150% of 70% need 5 pods, 90% need 3, 75% need 3 or stay within the tolerance, and 18% need 1.
+        assert_eq!(without(&[memory.clone()]), [2]);
+        assert_eq!(without(&[memory, cpu_of(70)]), [3, 5]);
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
             (with_vpa("Off"), false),
@@ -604,20 +653,34 @@ mod tests {
             cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
             - The VerticalPodAutoscaler web sets requests of Deployment/web.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m, or let the VerticalPodAutoscaler leave cpu alone.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ deployment/web verticalpodautoscaler/web
+        but a VerticalPodAutoscaler's, next to an injected container: warning, aside, without it 1 -> 2
+            cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - The VerticalPodAutoscaler web sets requests of Deployment/web.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 490m, or let the VerticalPodAutoscaler leave cpu alone.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"490m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ deployment/web verticalpodautoscaler/web
+        but a VerticalPodAutoscaler's, while the template has none: warning, aside
+            cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of nothing in app
+            - app requests 100m in 2 of 2 pods, and nothing in the template.
+            - The VerticalPodAutoscaler web sets requests of Deployment/web.
+            > Use an AverageValue target.
             @ deployment/web verticalpodautoscaler/web
         which are little: warning, explains, without it 11 -> 4
             cpu is a share of requests that something else sets: 100m instead of 25m in app
             - app requests 100m in 2 of 2 pods, and 25m in the template.
-            - With the template's requests: a proposal of 11, and 4 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 11, and 4 replicas after stabilization and limits.
             > Use an AverageValue target.
             @ deployment/web
         but not a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web
@@ -672,7 +735,7 @@ mod tests {
         of a Rollout: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ rollout.argoproj.io/web
@@ -686,7 +749,7 @@ mod tests {
         while pods have to be deleted, in those of the revision: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ statefulset/web
@@ -709,7 +772,7 @@ mod tests {
         of pods as a whole: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in each pod
             - The pod as a whole requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web
@@ -723,7 +786,7 @@ mod tests {
         of a ReplicaSet of a Deployment: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ replicaset/web

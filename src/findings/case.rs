@@ -17,7 +17,7 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::pod::{Container, Phase, Pod, Requests};
+use crate::snapshot::pod::{Container, Phase, Pod};
 use crate::snapshot::requests::as_pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
@@ -195,51 +195,6 @@ impl<'p> Case<'p> {
     pub(crate) fn template(&self) -> Option<&Pod> {
         let made = || self.workload()?.template.as_deref().map(as_pod);
         self.template.get_or_init(made).as_ref()
-    }
-
-    /// Gives pods the requests and limits of the target's template for some resources. Amounts that it does not state
-    /// are kept, unless the template that the pod was made from states them: an injector or the defaults of the
-    /// namespace have set them.
-    pub(crate) fn renew(
-        &self,
-        snapshot: &mut Snapshot,
-        is_meant: impl Fn(&Pod) -> bool,
-        is_renewed: impl Fn(&str) -> bool,
-    ) {
-        let Some(template) = self.template() else {
-            return;
-        };
-        for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
-            replace(&mut pod.requests, &template.requests, &is_renewed);
-            replace(&mut pod.limits, &template.limits, &is_renewed);
-            let made = self.template_of(pod).map(as_pod);
-            for container in pod.containers_mut() {
-                let Some(new) = template.container(&container.name) else {
-                    continue;
-                };
-                let old = made.as_ref().and_then(|it| it.container(&container.name));
-                let Container {
-                    requests, limits, ..
-                } = container;
-                overlay(
-                    requests,
-                    &new.requests,
-                    old.map(|it| &it.requests),
-                    &is_renewed,
-                );
-                overlay(limits, &new.limits, old.map(|it| &it.limits), &is_renewed);
-            }
-        }
-    }
-
-    /// Returns the pass once all of the target's pods are made from its template.
-    pub(crate) fn renewed(&self) -> Pass {
-        let mut pass = self.pass.clone();
-        let own: Names<&str> = self.own_pods().map(|pod| &*pod.name).collect();
-        let is_own = |pod: &Pod| own.contains(&pod.name);
-        self.renew(&mut pass.input.snapshot, is_own, |_| true);
-        pass.decision = engine::reconcile(&pass.input.snapshot, &pass.remembered.likely);
-        pass
     }
 
     /// Returns the template that a pod was made from: its ReplicaSet's, or the target's own, as assumed or as read, if
@@ -630,25 +585,6 @@ impl<'p> Case<'p> {
             _ => Finding::explaining(Severity::Warning, facts).without(without),
         }
     }
-}
-
-/// Replaces the amounts of an old template with those of a new one, and keeps amounts that neither states.
-fn overlay(
-    amounts: &mut Requests,
-    new: &Requests,
-    old: Option<&Requests>,
-    is_meant: impl Fn(&str) -> bool,
-) {
-    let has = |own: Option<&Requests>, name: &str| own.is_some_and(|it| it.get(name).is_some());
-    let is_stated = |name: &str| has(Some(new), name) || has(old, name);
-    replace(amounts, new, |name| is_meant(name) && is_stated(name));
-}
-
-/// Replaces amounts with those of a template for some resources.
-fn replace(amounts: &mut Requests, new: &Requests, is_meant: impl Fn(&str) -> bool) {
-    amounts.0.retain(|(name, _)| !is_meant(name));
-    let stated = new.0.iter().filter(|(name, _)| is_meant(name));
-    amounts.0.extend(stated.cloned());
 }
 
 impl Decision {

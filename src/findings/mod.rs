@@ -27,6 +27,7 @@ pub mod remedy;
 pub mod requests;
 pub(crate) mod scaled_object;
 mod scope;
+mod setter;
 pub mod targets;
 #[cfg(test)]
 pub(crate) mod testing;

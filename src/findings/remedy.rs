@@ -73,7 +73,7 @@ remedies! {
     Annotate changes Template,
     /// A container hides another, lacks a request, or is referenced by a wrong name.
     UseContainer changes Hpa,
-    /// An injected container has no request, and no annotation is known.
+    /// An injected container has no request and no annotation is known, or its request is too small.
     LetInjector,
     /// Pods lack the request of their template.
     FindRequest,
@@ -139,6 +139,8 @@ remedies! {
     RaiseRequest changes Template,
     /// Each pod uses more memory than the target, or so much that fewer pods are never enough.
     LeaveRoom changes Template,
+    /// The same, and something other than the template sets the request.
+    DropMetric changes Hpa,
     /// Even with all pods at their limits, the metric is not above its target.
     LowerTarget changes Hpa,
     /// A few pods are at their limits, and the others idle.

@@ -7,6 +7,7 @@ use super::Case;
 use super::about::About;
 use super::advice::{Advice, IF_TEMPLATE};
 use super::remedy::Remedy;
+use super::setter::Setter;
 use super::wording::exact;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
@@ -184,6 +185,8 @@ pub struct Headroom {
     pub found: Option<PlayedAdjustment>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
+    /// Whether the request is not the template's to raise.
+    pub is_set_elsewhere: bool,
 }
 
 /// Targets and requests are changed by at most about this factor.
@@ -284,19 +287,27 @@ pub(super) fn room(
     let renewed = case.renewed();
     let new = &Case::new(&renewed, &[]);
     let is_tight = is_tight(new, metric);
-    let found = if metric.target.average_utilization.is_some() {
+    let is_share = metric.target.average_utilization.is_some();
+    let largest = largest(case, new, metric).filter(|_| is_share);
+    let is_template = |name| case.setter(name, &metric.name) == Setter::Template;
+    let found = if is_share {
         let proposal = ProposalOf::Metric.of(&renewed.decision, metric.index);
         if proposal.is_some_and(|it| it <= most) {
             return None;
         }
-        request(case, new, metric, most, whose)
+        let own = largest.filter(|name| is_template(name));
+        own.and_then(|name| request(case, new, metric, name, most, whose))
     } else if is_tight {
         None
     } else {
         let more = most.saturating_add(1);
         other_target(case, metric, more, Direction::Down, whose)
     };
-    Some(Headroom { found, is_tight })
+    Some(Headroom {
+        found,
+        is_tight,
+        is_set_elsewhere: largest.is_some_and(|name| !is_template(name)),
+    })
 }
 
 /// The changes that make each metric propose few enough replicas.
@@ -338,15 +349,8 @@ pub(super) fn adjustments(case: &Case<'_>, metrics: &[&MetricStep], most: i32) -
     })
 }
 
-/// Returns the lowest request of the container with the highest usage, above those of the pods and of the target's
-/// template, with which a pass, or one metric of it, proposes at most this many replicas.
-fn request(
-    case: &Case<'_>,
-    renewed: &Case<'_>,
-    metric: &MetricStep,
-    most: i32,
-    whose: ProposalOf,
-) -> Option<PlayedAdjustment> {
+/// Returns the container with the highest usage; `None` if unknown, or if requests are those of pods as a whole.
+fn largest<'a>(case: &'a Case<'_>, renewed: &Case<'_>, metric: &'a MetricStep) -> Option<&'a str> {
     let resource = &*metric.name;
     let is_whole = |case: &Case<'_>| case.pods().any(|pod| case.counts_as_whole(pod, metric));
     if case.surroundings().invents_request(resource) || is_whole(case) || is_whole(renewed) {
@@ -362,6 +366,20 @@ fn request(
         }
     }
     let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
+    Some(name)
+}
+
+/// Returns the lowest request of a container, above those of the pods and of the target's template, with which a pass,
+/// or one metric of it, proposes at most this many replicas.
+fn request(
+    case: &Case<'_>,
+    renewed: &Case<'_>,
+    metric: &MetricStep,
+    name: &str,
+    most: i32,
+    whose: ProposalOf,
+) -> Option<PlayedAdjustment> {
+    let resource = &*metric.name;
     let old = case
         .counted(metric)
         .filter_map(|(_, pod)| pod.container(name));
@@ -538,6 +556,11 @@ impl Headroom {
         before: &str,
         instead: &str,
     ) -> Advice {
+        if self.is_set_elsewhere {
+            let why = "the template does not set the request";
+            let text = format!("{before}for fewer, {instead}: {why}.");
+            return Remedy::DropMetric.says(sentence(&text));
+        }
         let resource = about.spec(metric).name();
         let holder = match about.template_holder().group() {
             "" | "apps" => String::new(),
@@ -556,18 +579,18 @@ impl Headroom {
                 (String::new(), hint.unwrap_or_default())
             }
         };
-        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), true) => format!("raise {resource} request and limit{holder}{hint}"),
-            (Some(_), false) => format!("raise the {resource} request{holder}{to}{hint}"),
-            (None, true) => format!("raise the {resource} limit and the target"),
-            (None, false) => format!("raise the target{hint}"),
-        };
         let now = about.pass.decision.replicas_after();
         let other = self.found.as_ref().map(|it| it.proposal);
         let both = other.zip(now).filter(|(other, now)| other < now);
         let fewer = both.map_or("for fewer".to_owned(), |(other, now)| {
             format!("for {other} instead of {now}")
         });
+        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
+            (Some(_), true) => format!("raise {resource} request and limit{holder}{hint}"),
+            (Some(_), false) => format!("raise the {resource} request{holder}{to}{hint}"),
+            (None, true) => format!("raise the {resource} limit and the target"),
+            (None, false) => format!("raise the target{hint}"),
+        };
         let text = sentence(&format!("{before}{fewer}, {act}, or {instead}."));
         let is_target = about.target_of(metric).average_utilization.is_none() && !self.is_tight;
         let mut advice = Remedy::LeaveRoom.says(text);

@@ -137,6 +137,10 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
             "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.",
             Played,
         ),
+        Remedy::DropMetric => (
+            "The replicas follow the load.",
+            Unplayed("which metric follows the load is for the user to say"),
+        ),
         Remedy::LowerTarget => ("Pods at their limits propose more replicas.", Played),
         Remedy::SpreadLoad => ("It shows what each pod uses.", Shown),
         Remedy::SelectOwn => ("The controller finds the pods.", Unplayed(ELSEWHERE)),

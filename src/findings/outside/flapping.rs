@@ -5,6 +5,7 @@ use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
 use crate::findings::path::{DOWN_WINDOW, WINDOWS, by_policies, set};
 use crate::findings::prelude::*;
+use crate::findings::setter::Setter;
 use crate::memory::spans::windows;
 use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
@@ -147,6 +148,11 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
         .winner()
         .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;
+    let (_, pod) = case.counted(step).next()?;
+    let mut containers = case.counted_containers(pod, step);
+    if containers.any(|it| case.setter(&it.name, "cpu") == Setter::Autoscaler) {
+        return None;
+    }
     let renewed = case.renewed();
     let pods = &renewed.decision.metric(step.index)?.pods;
     let request = pods.iter().filter_map(|row| row.request).max()?;
@@ -196,7 +202,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::Facts;
-    use crate::findings::requests::testing::owned;
+    use crate::findings::requests::testing::{owned, vpa};
     use crate::findings::testing::{cpu, found, state, with_spec};
 
     /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
@@ -241,11 +247,16 @@ mod tests {
             assert_eq!(flapping(1, with_spec(&items, &spec)), None);
         }
         // The request to raise is the template's.
-        for (template, want) in [("100m", Some("100m")), ("80m", Some("80m")), ("1", None)] {
+        for (template, mode, want) in [
+            ("100m", "Off", Some("100m")),
+            ("80m", "Off", Some("80m")),
+            ("80m", "Auto", None),
+            ("1", "Off", None),
+        ] {
             let made = owned(&items, &json!([build::requesting("app", template)]));
-            let small = flapping(1, made).and_then(|it| it.small);
+            let small = flapping(1, [made, vec![vpa(mode)]].concat()).and_then(|it| it.small);
             let request = small.map(|(_, request)| request.to_string());
-            assert_eq!(request.as_deref(), want, "{template}");
+            assert_eq!(request.as_deref(), want, "{template}, {mode}");
         }
     }
 }

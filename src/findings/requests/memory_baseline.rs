@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::find;
-    use crate::findings::requests::testing::{of_kind, owned};
+    use crate::findings::requests::testing::{of_kind, owned, vpa};
     use crate::findings::testing::{only, pass, queue, state, table, with, with_spec};
     use crate::pass::Pass;
 
@@ -262,6 +262,14 @@ mod tests {
             ),
             ("below a partition", of_set("100Mi", &partition)),
             (
+                "whose request a VerticalPodAutoscaler sets",
+                [pods(["95Mi", "96Mi"], early, 2), vec![vpa("Auto")]].concat(),
+            ),
+            (
+                "of an injected container",
+                owned(&pods(["95Mi", "96Mi"], early, 2), &json!([{"name": "web"}])),
+            ),
+            (
                 "where all pods are as old",
                 pods(["95Mi", "96Mi"], early, 20),
             ),
@@ -325,6 +333,11 @@ mod tests {
             - They were started 60m ago. All use about the same.
             - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
             > For 1 instead of 2, raise the memory request to 240Mi, or scale on load. If the template changes, lower partition (2) to 0 in the update strategy.
+        whose request a VerticalPodAutoscaler sets: warning, explains
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - They were started 60m ago. All use about the same.
+            > For fewer, scale on load: the template does not set the request.
+        of an injected container: as whose request a VerticalPodAutoscaler sets
         where all pods are as old: none
         where a pod of three is new: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Revisions, counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
+use crate::findings::setter::Setter;
 use crate::findings::targets::{Adjustment, least_room, lowest_limit};
 use crate::snapshot::hpa::Hpa;
 
@@ -22,6 +23,8 @@ pub struct RequestTooSmall {
     pub resource: String,
     /// The container whose request is furthest below its usage; `None` if pods request as a whole.
     pub container: Option<Box<str>>,
+    /// Whether the container is injected.
+    pub is_injected: bool,
     /// The container's highest request in a pod, in milli-units, once all pods are made from the target's template.
     pub request: i64,
     /// Whether the existing pods have other requests.
@@ -104,9 +107,14 @@ impl Kind for RequestTooSmall {
         } = self;
         let request = milli(self.request, resource);
         let of = container.as_deref().unwrap_or("each pod");
+        let (remedy, raise) = if self.is_injected {
+            (Remedy::LetInjector, "Let the injector raise")
+        } else {
+            (Remedy::RaiseRequest, "Raise")
+        };
         if let Some(target) = self.low_target(about) {
-            return Remedy::RaiseRequest.says(format!(
-                "Raise the {resource} request of {of} from {request} to about what it uses, and the target of \
+            return remedy.says(format!(
+                "{raise} the {resource} request of {of} from {request} to about what it uses, and the target of \
                  {target}% with it, unless more pods lower its usage."
             ));
         }
@@ -121,16 +129,16 @@ impl Kind for RequestTooSmall {
         let words: Vec<&str> = needed.map(|(_, words)| words).collect();
         if !words.is_empty() {
             let with_it = list(&words);
-            return Remedy::RaiseRequest.says(format!(
-                "Raise the {resource} request of {of} from {request} to about {enough}, and {with_it}, unless more \
+            return remedy.says(format!(
+                "{raise} the {resource} request of {of} from {request} to about {enough}, and {with_it}, unless more \
                  pods lower its usage."
             ));
         }
         let flags = self.enough().flags(about, self.metric);
         let hint = flags.as_deref().map(|flags| about.try_it(flags));
-        Remedy::RaiseRequest
+        remedy
             .says(format!(
-                "Raise the {resource} request of {of} from {request} to about {enough}{}, unless more pods \
+                "{raise} the {resource} request of {of} from {request} to about {enough}{}, unless more pods \
                  lower its usage.",
                 hint.unwrap_or_default()
             ))
@@ -167,8 +175,6 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
             it.metric == step.index && finding.severity < Severity::Info
         }
         Facts::ResizeInProgress(it) => it.metric == step.index,
-        // The requests of the template may be too small as well.
-        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index && it.is_from_vpa(),
         _ => false,
     }
 }
@@ -262,6 +268,10 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let (container, (used, requested, request)) = sums
         .into_iter()
         .max_by_key(|(_, (used, requested, _))| used.saturating_sub(*requested))?;
+    let setter = container.map_or(Setter::Template, |name| case.setter(name, &step.name));
+    if setter == Setter::Autoscaler {
+        return None;
+    }
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
@@ -274,6 +284,7 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
         metric: step.index,
         resource: step.name.clone(),
         container: container.map(Into::into),
+        is_injected: setter == Setter::Injector,
         request,
         usage: used / pods,
         share,
@@ -293,7 +304,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
-    use crate::findings::requests::testing::{of_kind, owned, with_container};
+    use crate::findings::requests::testing::{of_kind, owned, vpa, with_container};
     use crate::findings::testing::{cpu, found, state, table, with, with_pod};
 
     #[test]
@@ -374,6 +385,10 @@ mod tests {
             }));
             items
         };
+        let set = json!({"spec": {"targetRef": {"kind": "StatefulSet"}}});
+        let proxy = build::requesting("proxy", "100m");
+        let beside = with_container(&hot, &proxy, "20m", "400m");
+        let set_vpa = build::with(vpa("Auto"), &set);
         let states = [
             ("by far", hot.clone()),
             (
@@ -391,6 +406,14 @@ mod tests {
             (
                 "of pods that have to be deleted, up to a limit of the template",
                 patched("90m", small),
+            ),
+            (
+                "that a VerticalPodAutoscaler sets",
+                [on_delete("100m"), vec![set_vpa]].concat(),
+            ),
+            (
+                "of an injected container",
+                owned(&beside, &json!([build::requesting("app", "100m")])),
             ),
             ("of pods as a whole", of_whole.clone()),
             (
@@ -514,6 +537,15 @@ mod tests {
             - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 90m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             @ statefulset/web
+        that a VerticalPodAutoscaler sets: none
+        of an injected container: warning, explains, without it 2 -> 2
+            cpu is at 210% of the requests, after 200% in the last status
+            - proxy requests 100m and uses 400m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 740m: 2 replicas.
+            > Let the injector raise the cpu request of proxy from 100m to about 740m (predict --request proxy=cpu=740m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request proxy=cpu=740m
+            @ deployment/web
         of pods as a whole: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - Each pod requests 100m as a whole and uses 200m.

@@ -1,11 +1,11 @@
 //! The finding `requests-differ-from-template`.
 
 use super::{Held, Revisions, compared, counted_requests, mean, milli, request_of, utilizations};
-use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::findings::Alternative;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
+use crate::findings::setter::is_updated;
 use crate::numbers::resource_amount;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::requests::as_pod;
@@ -182,7 +182,7 @@ fn differing_metric<'p>(
     held: Option<Held>,
 ) -> Option<Finding> {
     let containers = differing(case, step, own, held.is_some())?;
-    let vpa = vpas(case).find(|vpa| {
+    let vpa = case.vpas().find(|vpa| {
         let mut names = containers.iter().map(|it| it.container.as_deref());
         names.any(|name| controls(vpa, name, &step.name))
     });
@@ -257,7 +257,7 @@ fn differing<'p>(
                 continue;
             };
             let is_from_vpa =
-                || is_updated || vpas(case).any(|vpa| controls(vpa, container, resource));
+                || is_updated || case.vpas().any(|vpa| controls(vpa, container, resource));
             // Defaults of the namespace fill in requests that the template omits.
             if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                 continue;
@@ -290,16 +290,6 @@ fn differing<'p>(
         }
     }
     (!all.is_empty()).then_some(all)
-}
-
-/// Returns the VerticalPodAutoscalers of the target.
-fn vpas<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p VerticalPodAutoscaler> {
-    let target = case.target();
-    let all = case.surroundings().vertical_pod_autoscalers.iter();
-    all.filter(|vpa| {
-        let reference = &vpa.spec.target_ref;
-        target.is_kind(&reference.kind) && reference.name == target.name
-    })
 }
 
 /// Whether a VerticalPodAutoscaler sets a request of a container. The request of a pod as a whole is never set by one.
@@ -362,31 +352,19 @@ impl Differing {
     }
 }
 
-/// Whether a pod says that a VerticalPodAutoscaler has changed its requests for a resource.
-fn is_updated(pod: &Pod, resource: &str) -> bool {
-    let updates = pod.annotations.get(VPA_UPDATES);
-    updates.is_some_and(|it| it.contains(&format!("{resource} request")))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, of_kind, owned, with_container};
+    use crate::findings::requests::testing::{cpu_of, of_kind, owned, vpa, with_container};
     use crate::findings::testing::{found, only, state, table, with, with_spec};
 
     #[test]
     fn requests_that_are_not_the_templates() {
         let two = state(&[cpu_of(70)], &["90m", "90m"]);
         let template = json!([build::requesting("app", "500m")]);
-        let vpa = |mode: &str| {
-            json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
-                "metadata": {"name": "web", "namespace": "default"},
-                "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-                    "updatePolicy": {"updateMode": mode}}})
-        };
         let differing = owned(&two, &template);
         let mut rollout = differing.clone();
         let at = rollout

@@ -27,6 +27,14 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     items
 }
 
+/// Returns a VerticalPodAutoscaler of that Deployment.
+pub(crate) fn vpa(mode: &str) -> Value {
+    json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "updatePolicy": {"updateMode": mode}}})
+}
+
 /// Replaces the Deployment of such pods with another kind of target that owns them directly.
 pub(crate) fn of_kind(items: Vec<Value>, kind: &str) -> Vec<Value> {
     let text = Value::from(items).to_string();

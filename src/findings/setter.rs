@@ -22,8 +22,11 @@ pub(crate) enum Setter {
 }
 
 impl<'p> Case<'p> {
-    /// Returns what sets the request of a container of the target's pods.
-    pub(crate) fn setter(&self, container: &str, resource: &str) -> Setter {
+    /// Returns what sets the request of a container of the target's pods, or of the pods as a whole.
+    pub(crate) fn setter(&self, container: Option<&str>, resource: &str) -> Setter {
+        let Some(container) = container else {
+            return Setter::Template;
+        };
         let pods = || self.own_pods().filter(|pod| pod.has_container(container));
         let is_controlled = self.vpas().any(|vpa| vpa.controls(container, resource));
         if is_controlled || pods().any(|pod| is_updated(pod, resource)) {

@@ -122,10 +122,13 @@ impl Adjustment {
         })
     }
 
-    /// Returns the new memory request or target as a noun with its article.
-    pub(super) fn name(&self) -> String {
+    /// Returns the new request or target, of a metric of a resource, as a noun with its article.
+    pub(super) fn name(&self, resource: &str) -> String {
         match self {
-            Self::Request { request, .. } => format!("a memory request of {request}"),
+            Self::Request { container, request } => {
+                let of = requester(container.as_deref());
+                format!("a {resource} request of {request} for {of}")
+            }
             Self::Target(target) => format!("a target of {}", exact(target)),
         }
     }
@@ -146,6 +149,11 @@ impl Adjustment {
             Self::Target(target) => about.target_flags(metric, &exact(target)),
         }
     }
+}
+
+/// Returns the container with a request, or what has it if pods request as a whole.
+pub(super) fn requester(container: Option<&str>) -> &str {
+    container.unwrap_or("each pod")
 }
 
 /// The proposal that an adjustment of a metric has to change.
@@ -288,14 +296,14 @@ pub(super) fn room(
     let new = &Case::new(&renewed, &[]);
     let is_tight = is_tight(new, metric);
     let is_share = metric.target.average_utilization.is_some();
-    let largest = largest(case, new, metric).filter(|_| is_share);
-    let is_template = |name| case.setter(name, &metric.name) == Setter::Template;
+    let container = largest(case, new, metric).filter(|_| is_share);
+    let is_set_elsewhere = case.setter(container, &metric.name) != Setter::Template;
     let found = if is_share {
         let proposal = ProposalOf::Metric.of(&renewed.decision, metric.index);
         if proposal.is_some_and(|it| it <= most) {
             return None;
         }
-        let own = largest.filter(|name| is_template(name));
+        let own = container.filter(|_| !is_set_elsewhere);
         own.and_then(|name| request(case, new, metric, name, most, whose))
     } else if is_tight {
         None
@@ -306,7 +314,7 @@ pub(super) fn room(
     Some(Headroom {
         found,
         is_tight,
-        is_set_elsewhere: largest.is_some_and(|name| !is_template(name)),
+        is_set_elsewhere,
     })
 }
 
@@ -568,16 +576,23 @@ impl Headroom {
         };
         let found = self.found.as_ref().map(|it| &it.adjustment);
         let flags = found.and_then(|it| it.flags(about, metric));
-        let (to, hint) = match found {
-            // The name of the container is in the command.
-            Some(Adjustment::Request { request, .. }) => {
+        let (of, to, hint) = match found {
+            // The amount is stated before the hint.
+            Some(Adjustment::Request { container, request }) => {
                 let hint = flags.as_ref().map(|_| about.try_it("--request"));
-                (format!(" to {request}"), hint.unwrap_or_default())
+                let of = format!(" of {}", requester(container.as_deref()));
+                (of, format!(" to {request}"), hint.unwrap_or_default())
             }
             _ => {
                 let hint = flags.as_deref().map(|flags| about.try_it(flags));
-                (String::new(), hint.unwrap_or_default())
+                (String::new(), String::new(), hint.unwrap_or_default())
             }
+        };
+        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
+            (Some(_), true) => format!("raise {resource} request and limit{of}{holder}{hint}"),
+            (Some(_), false) => format!("raise the {resource} request{of}{holder}{to}{hint}"),
+            (None, true) => format!("raise the {resource} limit and the target"),
+            (None, false) => format!("raise the target{hint}"),
         };
         let now = about.pass.decision.replicas_after();
         let other = self.found.as_ref().map(|it| it.proposal);
@@ -585,12 +600,6 @@ impl Headroom {
         let fewer = both.map_or("for fewer".to_owned(), |(other, now)| {
             format!("for {other} instead of {now}")
         });
-        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), true) => format!("raise {resource} request and limit{holder}{hint}"),
-            (Some(_), false) => format!("raise the {resource} request{holder}{to}{hint}"),
-            (None, true) => format!("raise the {resource} limit and the target"),
-            (None, false) => format!("raise the target{hint}"),
-        };
         let text = sentence(&format!("{before}{fewer}, {act}, or {instead}."));
         let is_target = about.target_of(metric).average_utilization.is_none() && !self.is_tight;
         let mut advice = Remedy::LeaveRoom.says(text);

@@ -394,7 +394,7 @@ fn an_hpa_that_keda_makes() {
         (
             Code::AtMax,
             made(&busy, json!({"maxReplicas": 3})),
-            "Raise maxReplicaCount of ScaledObject/queue if nodes can carry it (predict --max 6), or the cpu request to \
+            "Raise maxReplicaCount of ScaledObject/queue if nodes can carry it (predict --max 6), or the cpu request of app to \
              300m if a pod can carry more (predict --request).",
             Some(patch("patch", json!({"maxReplicaCount": 6}))),
         ),
@@ -583,7 +583,7 @@ fn a_bound_that_keda_does_not_pass_on() {
         );
         said(Code::AtMax, &of_keda(&items, object)).advice.text()
     };
-    let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request to \
+    let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request of app to \
                  240m if a pod can carry more (predict --request).";
     assert_eq!(at_max(&bounds(0, 4)), raise);
     assert_eq!(at_max(&json!({})), raise);

@@ -323,7 +323,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "T01",
-            &["For 4 instead of 5, raise the memory request to 450Mi"],
+            &["For 4 instead of 5, raise the memory request of app to 450Mi"],
             &["scale on load"],
         ),
         // The events show the last scale-down.

@@ -150,7 +150,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
     let percent = step.target.average_utilization?;
     let (_, pod) = case.counted(step).next()?;
     let mut containers = case.counted_containers(pod, step);
-    if containers.any(|it| case.setter(&it.name, "cpu") == Setter::Autoscaler) {
+    if containers.any(|it| case.setter(Some(&it.name), "cpu") == Setter::Autoscaler) {
         return None;
     }
     let renewed = case.renewed();

@@ -8,7 +8,7 @@ use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
 use crate::findings::requests::request_too_small::changes_containers;
 use crate::findings::requests::{mean, total};
-use crate::findings::targets::{Adjusted, Adjustment, adjustments};
+use crate::findings::targets::{Adjusted, Adjustment, adjustments, requester};
 use crate::findings::wording::exact;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::EVENTS_KEPT;
@@ -298,10 +298,11 @@ impl AtMax {
         let mut then = self.template_is_enough().then_some("Or");
         for (metric, adjustment) in changes {
             match adjustment {
-                Adjustment::Request { request, .. } => {
-                    let resource = about.spec(*metric).name();
-                    what.push(format!("the {resource} request to {request}"));
-                    values.push(format!("a {resource} request of {request}"));
+                Adjustment::Request { container, request } => {
+                    let (resource, of) =
+                        (about.spec(*metric).name(), requester(container.as_deref()));
+                    what.push(format!("the {resource} request of {of} to {request}"));
+                    values.push(adjustment.name(resource));
                     then = Some(IF_TEMPLATE);
                 }
                 Adjustment::Target(target) => {
@@ -321,7 +322,7 @@ impl AtMax {
         let flags: Option<Vec<String>> = flags.collect();
         // The pods still lack the requests of the template.
         let flags = flags.filter(|_| !needs_template).map(|it| it.join(" "));
-        // The value is stated, and the name of the container or metric is in the command.
+        // The value is stated, and the name of the metric is in the command.
         let flag = flags.as_deref().and_then(|it| it.split(' ').next());
         let hint = flag.map(|flag| about.try_it(flag));
         Some(Lever {
@@ -464,8 +465,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 120m, the metrics propose 6.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 120m if a pod can carry more (predict --request).
+            - With a cpu request of 120m for app, the metrics propose 6.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 120m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=120m
@@ -474,8 +475,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 120m, the metrics propose 6.
-            > Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request to 120m if a pod can carry more (predict --request).
+            - With a cpu request of 120m for app, the metrics propose 6.
+            > Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request of app to 120m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch scaledobject web -n default --type=merge -p '{"spec":{"maxReplicaCount":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=120m
@@ -484,7 +485,7 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 120m, the metrics propose 6.
+            - With a cpu request of 120m for app, the metrics propose 6.
             > Follow the advice of paused-by-keda.
         of a value that multiplies: info, explains, follows value-multiplies, without it 12 -> 8
             the metrics propose 12, and maxReplicas is 7
@@ -687,8 +688,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 240m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more (predict --request).
+            - With a cpu request of 240m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 240m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=240m
@@ -708,8 +709,8 @@ mod tests {
             - memory alone proposes 3.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 150m, the metrics propose 5.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m if a pod can carry more (predict --request).
+            - With a cpu request of 150m for app, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 150m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=150m
@@ -719,8 +720,8 @@ mod tests {
             - 80% of a request of 100Mi is 80Mi per pod, and 4 pods use 640Mi of memory.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 150m and a memory request of 160Mi, the metrics propose 5.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m and the memory request to 160Mi if a pod can carry more (predict --request).
+            - With a cpu request of 150m for app and a memory request of 160Mi for app, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 150m and the memory request of app to 160Mi if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=150m --request app=memory=160Mi
@@ -739,8 +740,8 @@ mod tests {
             - cpu is at 300% of its target.
             - 150% is a share of the request, 100m per pod, not of the limit, 1.
             - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
-            - With a cpu request of 400m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request to 400m if a pod can carry more (predict --request).
+            - With a cpu request of 400m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request of app to 400m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 12
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
             $ kubectl hpa predict web -n default --request app=cpu=400m
@@ -750,8 +751,8 @@ mod tests {
             - cpu is at 300% of its target.
             - 150% is a share of the request, 100m per pod; no limit is set.
             - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
-            - With a cpu request of 400m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request to 400m if a pod can carry more (predict --request).
+            - With a cpu request of 400m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request of app to 400m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 12
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
             $ kubectl hpa predict web -n default --request app=cpu=400m
@@ -769,8 +770,8 @@ mod tests {
             - cpu is at 266% of its target.
             - 133% is a share of the request, 150m per pod; not every container has a limit.
             - Without maxReplicas: a proposal of 11, and 8 replicas after stabilization and limits.
-            - With a cpu request of 430m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request to 430m if a pod can carry more (predict --request).
+            - With a cpu request of 430m for proxy, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request of proxy to 430m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 11
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":11}}'
             $ kubectl hpa predict web -n default --request proxy=cpu=430m
@@ -780,8 +781,8 @@ mod tests {
             - cpu is at 272% of its target.
             - 136% is a share of the request, 110m per pod on average; no limit is set.
             - Without maxReplicas: a proposal of 11, and 8 replicas after stabilization and limits.
-            - With a cpu request of 400m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request to 400m if a pod can carry more (predict --request).
+            - With a cpu request of 400m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request of app to 400m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 11
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":11}}'
             $ kubectl hpa predict web -n default --request app=cpu=400m
@@ -790,8 +791,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 240m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more (predict --request). If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            - With a cpu request of 240m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 240m if a pod can carry more (predict --request). If the template changes, delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=240m
@@ -809,8 +810,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 240m, the metrics propose 3.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more. If the template changes, lower partition (2) to 0 in the update strategy.
+            - With a cpu request of 240m for app, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 240m if a pod can carry more. If the template changes, lower partition (2) to 0 in the update strategy.
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
         of pods below a partition, with a template that requests enough: warning, explains, without it 8 -> 8
@@ -828,8 +829,8 @@ mod tests {
             - 80% of a request of 100Mi is 80Mi per pod, and 4 pods use 640Mi of memory.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 150m and the other requests of the template, the metrics propose 5.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m if a pod can carry more.
+            - With a cpu request of 150m for app and the other requests of the template, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 150m if a pod can carry more.
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
         within the request of the pod: warning, explains, without it 8 -> 8
@@ -837,8 +838,8 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu in app is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 170m, the metrics propose 4.
-            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 170m if a pod can carry more (predict --request).
+            - With a cpu request of 170m for app, the metrics propose 4.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 170m if a pod can carry more (predict --request).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=170m

@@ -256,7 +256,7 @@ mod tests {
         let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
         assert_eq!(
             text.advice.text(),
-            "Assume a higher maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can \
+            "Assume a higher maxReplicas if nodes can carry it (predict --max 8), or the cpu request of app to 240m if a pod can \
              carry more (predict --request)."
         );
         assert!(

@@ -170,12 +170,16 @@ mod tests {
         ] {
             let (told, memory) = kept(&items).unwrap();
             let memory = memory.map(|it| {
-                let request = it.room.found.map(|it| it.adjustment.name());
+                let request = it.room.found.map(|it| it.adjustment.name("memory"));
                 let advice = said(told, &items).advice.text();
                 (it.at, advice.contains("drop the metric"), request)
             });
             let want = want.map(|(one, others, request)| {
-                (one, others, Some(format!("a memory request of {request}")))
+                (
+                    one,
+                    others,
+                    Some(format!("a memory request of {request} for app")),
+                )
             });
             assert_eq!((told, memory), (code, want), "{about}");
         }
@@ -202,7 +206,7 @@ mod tests {
             (
                 "a share",
                 of(share(), &none),
-                Some("a memory request of 130Mi"),
+                Some("a memory request of 130Mi for app"),
                 false,
             ),
             // A container cannot request more than its limit.
@@ -211,7 +215,7 @@ mod tests {
             (
                 "restarted",
                 restarted(&of(share(), &none)),
-                Some("a memory request of 130Mi"),
+                Some("a memory request of 130Mi for app"),
                 true,
             ),
             // 78 × 4 of 104 are 3.
@@ -246,7 +250,7 @@ mod tests {
                 _ => None,
             });
             let room = room.unwrap_or_else(|| panic!("{about}: {all:?}"));
-            let found = room.found.map(|it| it.adjustment.name());
+            let found = room.found.map(|it| it.adjustment.name("memory"));
             assert_eq!(
                 (found.as_deref(), room.is_tight),
                 (change, is_tight),
@@ -277,12 +281,12 @@ mod tests {
             (
                 share(),
                 0,
-                "for 3 instead of 4, raise the memory request to 130Mi (predict --request), or scale on load.",
+                "for 3 instead of 4, raise the memory request of app to 130Mi (predict --request), or scale on load.",
             ),
             (
                 share(),
                 1,
-                "for 3 instead of 4, raise memory request and limit (predict --request), or scale on load.",
+                "for 3 instead of 4, raise memory request and limit of app (predict --request), or scale on load.",
             ),
             (
                 amount(),

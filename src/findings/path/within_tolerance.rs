@@ -117,7 +117,7 @@ impl Kind for WithinTolerance {
                 Remedy::ChangeTarget
                     .says(format!(
                         "Nothing to do; with {}, it proposes {proposal} at this load.",
-                        adjustment.name()
+                        adjustment.name(about.spec(self.metric).name())
                     ))
                     .with_all(flags.map(|flags| about.predict(&flags)))
             }

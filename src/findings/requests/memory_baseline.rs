@@ -147,7 +147,7 @@ impl Kind for MemoryBaseline {
         let mut evidence = vec![format!("{ages} All use about the same{so}.")];
         evidence.extend(about.of_requests(self.metric));
         let found = self.room.found.as_ref();
-        let raised = found.map(|it| format!("With {}", it.adjustment.name()));
+        let raised = found.map(|it| format!("With {}", it.adjustment.name("memory")));
         evidence.extend(raised.and_then(|raised| about.result(&raised)));
         evidence
     }
@@ -311,28 +311,28 @@ mod tests {
         where a later pod uses as much: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
-            - With a memory request of 110Mi: 2 replicas.
-            > For 2 instead of 3, raise the memory request to 110Mi (predict --request), or scale on load.
+            - With a memory request of 110Mi for app: 2 replicas.
+            > For 2 instead of 3, raise the memory request of app to 110Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=110Mi
         at the most replicas: warning, explains, without it 1 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
-            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
-            > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load.
+            - With a memory request of 240Mi for app: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request of app to 240Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=240Mi
         of pods that have to be deleted: warning, explains, without it 1 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
-            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
-            > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            - With a memory request of 240Mi for app: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request of app to 240Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=memory=240Mi
         of pods that have to be deleted, with a template that requests more: as of pods that have to be deleted
         of pods that have to be deleted, with a template that requests enough: none
         below a partition: warning, explains, without it 1 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
-            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
-            > For 1 instead of 2, raise the memory request to 240Mi, or scale on load. If the template changes, lower partition (2) to 0 in the update strategy.
+            - With a memory request of 240Mi for app: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request of app to 240Mi, or scale on load. If the template changes, lower partition (2) to 0 in the update strategy.
         whose request a VerticalPodAutoscaler sets: warning, explains
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
@@ -342,8 +342,8 @@ mod tests {
         where a pod of three is new: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
-            - With a memory request of 180Mi: 2 replicas.
-            > For 2 instead of 4, raise the memory request to 180Mi (predict --request), or scale on load.
+            - With a memory request of 180Mi for app: 2 replicas.
+            > For 2 instead of 4, raise the memory request of app to 180Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=180Mi
         where a pod is new: none
         where a later pod uses less: none
@@ -353,8 +353,8 @@ mod tests {
         where the template requests too little: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
-            - With a memory request of 110Mi: 2 replicas.
-            > For 2 instead of 3, raise the memory request to 110Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
+            - With a memory request of 110Mi for app: 2 replicas.
+            > For 2 instead of 3, raise the memory request of app to 110Mi (predict --request), or scale on load. If the template changes, delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=memory=110Mi
         ");
     }

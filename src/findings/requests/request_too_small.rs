@@ -6,7 +6,7 @@ use super::{Revisions, counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::setter::Setter;
-use crate::findings::targets::{Adjustment, least_room, lowest_limit};
+use crate::findings::targets::{Adjustment, least_room, lowest_limit, requester};
 use crate::snapshot::hpa::Hpa;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
@@ -90,10 +90,8 @@ impl Kind for RequestTooSmall {
             ),
         ];
         if self.low_target(about).is_none() {
-            evidence.extend(about.result(&format!(
-                "With a {} request of {}",
-                self.resource, self.enough
-            )));
+            let request = self.enough().name(&self.resource);
+            evidence.extend(about.result(&format!("With {request}")));
         }
         evidence
     }
@@ -106,7 +104,7 @@ impl Kind for RequestTooSmall {
             ..
         } = self;
         let request = milli(self.request, resource);
-        let of = container.as_deref().unwrap_or("each pod");
+        let of = requester(container.as_deref());
         let (remedy, raise) = if self.is_injected {
             (Remedy::LetInjector, "Let the injector raise")
         } else {
@@ -261,17 +259,14 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     }
     let of_new = renewed.decision.metric(step.index)?.proposal();
     let in_template = of_new.and_then(|it| it.current.average_utilization);
-    let is_enough = in_template.is_some_and(|percent| f64::from(percent) / 100.0 < SEVERAL);
-    if is_enough {
+    if in_template.is_some_and(|percent| f64::from(percent) / 100.0 < SEVERAL) {
         return None;
     }
     let (container, (used, requested, request)) = sums
         .into_iter()
         .max_by_key(|(_, (used, requested, _))| used.saturating_sub(*requested))?;
-    let setter = container.map_or(Setter::Template, |name| case.setter(name, &step.name));
-    if setter == Setter::Autoscaler {
-        return None;
-    }
+    let setter = Some(case.setter(container, &step.name));
+    let is_injected = setter.filter(|it| *it != Setter::Autoscaler)? == Setter::Injector;
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
@@ -284,7 +279,7 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
         metric: step.index,
         resource: step.name.clone(),
         container: container.map(Into::into),
-        is_injected: setter == Setter::Injector,
+        is_injected,
         request,
         usage: used / pods,
         share,
@@ -516,7 +511,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -524,7 +519,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -534,7 +529,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 90m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             @ statefulset/web
         that a VerticalPodAutoscaler sets: none
@@ -542,7 +537,7 @@ mod tests {
             cpu is at 210% of the requests, after 200% in the last status
             - proxy requests 100m and uses 400m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 740m: 2 replicas.
+            - With a cpu request of 740m for proxy: 2 replicas.
             > Let the injector raise the cpu request of proxy from 100m to about 740m (predict --request proxy=cpu=740m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request proxy=cpu=740m
             @ deployment/web
@@ -550,7 +545,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - Each pod requests 100m as a whole and uses 200m.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for each pod: 2 replicas.
             > Raise the cpu request of each pod from 100m to about 400m (predict --request cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request cpu=400m
             @ deployment/web
@@ -558,7 +553,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - Each pod requests 100m as a whole and uses 200m.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for each pod: 2 replicas.
             > Raise the cpu request of each pod from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
         of pods of which one has requests as a whole: none
@@ -567,7 +562,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
@@ -579,7 +574,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 90m in the template and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 90m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
@@ -588,21 +583,21 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
         within the request of the pod: warning, explains, without it 2 -> 2
             cpu in app is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and the requests and limits of the pod as a whole to match, unless more pods lower its usage.
             @ deployment/web
         next to two without requests, within the request of the pod: warning, explains, without it 2 -> 2
             cpu in app is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -617,7 +612,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 120m.
-            - With a cpu request of 400m: 2 replicas.
+            - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -625,7 +620,7 @@ mod tests {
             cpu is at 272% of the requests, as in the last status
             - app requests 100m and uses 290m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a cpu request of 590m: 2 replicas.
+            - With a cpu request of 590m for app: 2 replicas.
             > Raise the cpu request of app from 100m to about 590m (predict --request app=cpu=590m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=590m
             @ deployment/web

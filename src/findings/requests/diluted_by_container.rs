@@ -45,6 +45,12 @@ impl Kind for DilutedByContainer {
             .collect()
     }
 
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // Other requests give the containers other shares.
+        let is_it = |it: &Facts| matches!(it, Facts::RequestsDifferFromTemplate(it) if it.metric == self.metric);
+        others.first(|it| is_it(&it.facts))
+    }
+
     fn summary(&self, about: &About<'_>) -> String {
         let label = about.label(self.metric);
         if let Some(asked) = self.with_sidecars {

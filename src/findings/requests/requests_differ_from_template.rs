@@ -474,16 +474,15 @@ mod tests {
             "ReplicaSet",
             &json!({"metadata": {"ownerReferences": owner}}),
         );
+        let proxy = build::requesting("proxy", "200m");
+        let beside = with_container(&with_vpa("Auto"), &proxy, "80m", "20m");
+        let diluted = only(Code::DilutedByContainer, &beside).and_then(|it| it.follows);
+        assert_eq!(diluted, Some(Code::RequestsDifferFromTemplate));
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
             (
                 "but a VerticalPodAutoscaler's, next to an injected container",
-                with_container(
-                    &with_vpa("Auto"),
-                    &build::requesting("proxy", "200m"),
-                    "80m",
-                    "20m",
-                ),
+                beside,
             ),
             (
                 "but a VerticalPodAutoscaler's, while the template has none",

@@ -14,8 +14,8 @@ use crate::snapshot::Snapshot;
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
 /// busy one of them is. Of the containers without a ContainerResource metric, that is the one whose usage is furthest
 /// above the pod's share of its request. A container that uses less than half as much as another, or less than another
-/// and clearly more than it requests, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the
-/// usage of native sidecars counts and their requests do not.
+/// and clearly more than it requests, may be busy, but it is not what the pods are for. A metric that scales up hides
+/// nothing. Before Kubernetes 1.29 the usage of native sidecars counts and their requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,11 +195,15 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
     let has_type = case.snapshot().controller.gates.container_metrics;
+    // A metric that scales up hides nothing.
+    let current = case.decision().replicas_before()?;
+    if !miscounts && proposal > current {
+        return None;
+    }
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
     let without = Alternative::of(&remedy);
-    let current = case.decision().replicas_before()?;
     let whole = f64::from(percent) / 100.0;
     let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
     let turns = is_far && alone.is_some_and(|it| it.cmp(&current) != proposal.cmp(&current));
@@ -491,14 +495,7 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         by one with a metric of its own: none
-        next to one with its own metric: info, aside, without it 4 -> 4
-            cpu is at 79% over all containers, while proxy uses 122.2% of its request
-            - proxy uses 110m of 90m, 122.2%, in 2 pods.
-            - app uses 120m of 200m, 60%, in 2 pods.
-            - cpu proposes 3; proxy alone proposes 4 with the same target.
-            - With ContainerResource: 4 replicas.
-            > Use a ContainerResource metric for proxy.
-            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
+        next to one with its own metric: none
         not at all: none
         by a small busy container: none
         with one container: none

@@ -359,7 +359,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{found, only, state, table, with, with_spec};
+    use crate::findings::testing::{found, only, said, state, table, with};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -476,14 +476,15 @@ mod tests {
         );
         let proxy = build::requesting("proxy", "200m");
         let beside = with_container(&with_vpa("Auto"), &proxy, "80m", "20m");
+        let advice = said(Code::RequestsDifferFromTemplate, &beside)
+            .advice
+            .text();
+        // 70% of 500m and 200m.
+        assert!(advice.starts_with("Use averageValue: 490m,"), "{advice}");
         let diluted = only(Code::DilutedByContainer, &beside).and_then(|it| it.follows);
         assert_eq!(diluted, Some(Code::RequestsDifferFromTemplate));
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
-            (
-                "but a VerticalPodAutoscaler's, next to an injected container",
-                beside,
-            ),
             (
                 "but a VerticalPodAutoscaler's, while the template has none",
                 [owned(&two, &json!([{"name": "app"}])), vec![vpa("Auto")]].concat(),
@@ -589,29 +590,33 @@ mod tests {
             ("of a ReplicaSet", of_replica_set),
             ("of a ReplicaSet of a Deployment", of_owned),
         ];
-        let without = |metrics: &[Value]| {
-            let memory = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
-            let pod = json!({"spec": {"containers": [{"name": "app", "resources": memory}]}});
-            let usage = json!([{"name": "app", "usage": {"cpu": "90m", "memory": "150Mi"}}]);
-            let template = json!([build::with(
-                build::requesting("app", "500m"),
-                &json!({"resources": {"requests": {"memory": "200Mi"}}})
-            )]);
-            let items = with(
-                &with(&two, "Pod", &pod),
-                "PodMetrics",
-                &json!({"containers": usage}),
-            );
-            let items = [owned(&items, &template), vec![vpa("Auto")]].concat();
-            let all = found(&with_spec(&items, &json!({ "metrics": metrics }))).into_iter();
-            let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
-            own.map(|it| it.without.unwrap().proposal.unwrap())
-                .collect::<Vec<_>>()
+        // Of 70%, 150% need 5 pods, and 75% or 90% need 3.
+        let app = |cpu: &str, memory: &str| {
+            let requests = json!({"requests": {"cpu": cpu, "memory": memory}});
+            json!({"containers": [{"name": "app", "resources": requests}]})
         };
-        let memory = build::resource("memory", &build::utilization(70));
-        // 150% of 70% need 5 pods, 90% need 3, 75% need 3 or stay within the tolerance, and 18% need 1.
-        assert_eq!(without(&[memory.clone()]), [2]);
-        assert_eq!(without(&[memory, cpu_of(70)]), [3, 5]);
+        let usage = json!([{"name": "app", "usage": {"cpu": "90m", "memory": "150Mi"}}]);
+        let metrics = [
+            cpu_of(70),
+            build::resource("memory", &build::utilization(70)),
+        ];
+        let two_metrics = [
+            ("Pod", json!({"spec": app("100m", "100Mi")})),
+            ("Deployment", template(app("500m", "200Mi"))),
+            ("PodMetrics", json!({ "containers": usage })),
+            (
+                "HorizontalPodAutoscaler",
+                json!({"spec": {"metrics": metrics}}),
+            ),
+        ]
+        .iter()
+        .fold(with_vpa("Auto"), |items, (kind, patch)| {
+            with(&items, kind, patch)
+        });
+        let all = found(&two_metrics).into_iter();
+        let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
+        let without = own.map(|it| it.without.and_then(|it| it.proposal));
+        assert_eq!(Vec::from_iter(without), [Some(3), Some(5)]);
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
             (with_vpa("Off"), false),
@@ -633,14 +638,6 @@ mod tests {
             - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m, or let the VerticalPodAutoscaler leave cpu alone.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
-            @ deployment/web verticalpodautoscaler/web
-        but a VerticalPodAutoscaler's, next to an injected container: warning, aside, without it 1 -> 2
-            cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of 500m in app
-            - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - The VerticalPodAutoscaler web sets requests of Deployment/web.
-            - With the template's cpu requests: a proposal of 1, and 2 replicas after stabilization and limits.
-            > Use averageValue: 490m, or let the VerticalPodAutoscaler leave cpu alone.
-            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"490m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web verticalpodautoscaler/web
         but a VerticalPodAutoscaler's, while the template has none: warning, aside
             cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of nothing in app

@@ -46,9 +46,13 @@ impl Kind for DilutedByContainer {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // Other requests give the containers other shares.
         let is_it = |it: &Facts| matches!(it, Facts::RequestsDifferFromTemplate(it) if it.metric == self.metric);
-        others.first(|it| is_it(&it.facts))
+        let code = others.first(|it| is_it(&it.facts))?;
+        // The template's requests may leave the container hidden.
+        let renewed = Case::new(others.pass, &[]).renewed();
+        let left = Self::find(&Case::new(&renewed, &[]));
+        let is_left = |it: &Finding| matches!(&it.facts, Facts::DilutedByContainer(it) if it.metric == self.metric);
+        (!left.iter().any(is_left)).then_some(code)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -481,8 +481,12 @@ mod tests {
             .text();
         // 70% of 500m and 200m.
         assert!(advice.starts_with("Use averageValue: 490m,"), "{advice}");
-        let diluted = only(Code::DilutedByContainer, &beside).and_then(|it| it.follows);
-        assert_eq!(diluted, Some(Code::RequestsDifferFromTemplate));
+        // The template's requests hide no container that is at 16%, but one at 90%.
+        let large = build::requesting("proxy", "4");
+        let hidden = with_container(&with_vpa("Auto"), &large, "450m", "20m");
+        let diluted = [&beside, &hidden].map(|it| only(Code::DilutedByContainer, it));
+        let follow = diluted.map(|it| it.unwrap().follows);
+        assert_eq!(follow, [Some(Code::RequestsDifferFromTemplate), None]);
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
             (

@@ -5,11 +5,10 @@ use crate::apimachinery::quantity::Amount;
 use crate::findings::Alternative;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
-use crate::findings::setter::is_updated;
+use crate::findings::setter::{Setter, is_updated};
 use crate::numbers::resource_amount;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::requests::as_pod;
-use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// The requests of the pods differ from the target's template: a VerticalPodAutoscaler or something else sets them, or
 /// the template was changed, and the target is paused or replaces pods only once they are deleted. The utilization
@@ -46,18 +45,15 @@ impl Kind for RequestsDifferFromTemplate {
         // A partition is a canary, which keeps some pods at an earlier template on purpose.
         let is_canary = |held: &Held| matches!(held, Held::Partition { .. });
         let held = revisions.held(case).filter(|held| !is_canary(held));
-        let of_held = held.and_then(|_| {
-            utilizations(case).find_map(|it| differing_metric(case, it, &revisions.own, held))
-        });
-        let Some(finding) = of_held else {
-            let own = revisions.pods_of_template();
-            let metrics = utilizations(case);
-            return metrics
-                .filter_map(|metric| differing_metric(case, metric, &own, None))
-                .collect();
-        };
+        let is_held = |it: &Finding| matches!(&it.facts, Facts::RequestsDifferFromTemplate(it) if it.held.is_some());
+        let mut of_held =
+            held.map_or_else(Vec::new, |_| differing_metrics(case, &revisions.own, held));
+        if of_held.is_empty() {
+            return differing_metrics(case, &revisions.pods_of_template(), None);
+        }
         // One action gives held pods all requests of the template.
-        vec![finding]
+        of_held.dedup_by(|later, first| is_held(later) && is_held(first));
+        of_held
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -174,6 +170,13 @@ impl Kind for RequestsDifferFromTemplate {
     }
 }
 
+/// Returns the findings about the metrics whose pods have other requests than the target's template.
+fn differing_metrics<'p>(case: &Case<'p>, own: &[&'p Pod], held: Option<Held>) -> Vec<Finding> {
+    let metrics = utilizations(case);
+    let found = metrics.map(|metric| differing_metric(case, metric, own, held));
+    found.flatten().collect()
+}
+
 /// Returns the finding about a metric, with its target, if pods have other requests than the target's template.
 fn differing_metric<'p>(
     case: &Case<'p>,
@@ -182,10 +185,11 @@ fn differing_metric<'p>(
     held: Option<Held>,
 ) -> Option<Finding> {
     let containers = differing(case, step, own, held.is_some())?;
-    let vpa = case.vpas().find(|vpa| {
-        let mut names = containers.iter().map(|it| it.container.as_deref());
-        names.any(|name| controls(vpa, name, &step.name))
-    });
+    // It never sets the request of a pod as a whole.
+    let names = || containers.iter().filter_map(|it| it.container.as_deref());
+    let vpa = case
+        .vpas()
+        .find(|vpa| names().any(|name| vpa.controls(name, &step.name)));
     let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
     let is_from_vpa = vpa.is_some() || updated > 0;
     // If revisions are unknown, some of the pods may belong to an earlier template.
@@ -197,17 +201,12 @@ fn differing_metric<'p>(
     // What the template does not request is not known to have a request without the VerticalPodAutoscaler.
     let is_stated = containers.iter().all(|it| it.template.is_some());
     let is_meant = |resource: &str| held.is_some() || resource == step.name;
-    let renewed =
-        is_stated.then(|| case.decide(|snapshot| case.renew(snapshot, among(own), is_meant)));
-    let mut used = own.iter().filter_map(|pod| {
-        let metrics = case.metrics_of(pod)?;
-        metrics.usage(&step.name, step.container.as_deref())
-    });
-    // Injected containers keep their requests. Pods that use more than they would request need another amount.
-    let request = renewed
-        .as_ref()
-        .and_then(|it| mean(it.metric(step.index)?.ready_rows().map(|row| row.request)))
-        .filter(|(request, _)| used.all(|it| it <= *request));
+    let is_own = among(own);
+    let mut new = case.snapshot().clone();
+    case.renew(&mut new, &is_own, is_meant);
+    let made = new.pods.iter().filter(|pod| is_own(pod));
+    let request = mean(made.map(|pod| enough(case, pod, step))).filter(|_| is_stated);
+    let renewed = is_stated.then(|| case.decide(|snapshot| snapshot.pods = new.pods));
     // No one states a fraction of a byte.
     let unit = if step.name == "cpu" { 1 } else { 1000 };
     let average = request
@@ -235,6 +234,13 @@ fn differing_metric<'p>(
     })
 }
 
+/// Returns the request of a pod that counts in a metric; `None` if unknown, or if the pod uses more than that.
+fn enough(case: &Case<'_>, pod: &Pod, step: &MetricStep) -> Option<i64> {
+    let metrics = case.metrics_of(pod);
+    let used = metrics.and_then(|it| it.usage(&step.name, step.container.as_deref()));
+    request_of(case, pod, step).filter(|request| used.is_none_or(|it| it <= *request))
+}
+
 /// Returns the containers whose requests differ from the target's template, because pods are held at an earlier
 /// template or for another reason; `None` if no container differs.
 fn differing<'p>(
@@ -247,7 +253,6 @@ fn differing<'p>(
     let template = case.template()?;
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
-        let is_updated = is_updated(pod, resource);
         for (container, request) in counted_requests(case, pod, template, step) {
             let Some(request) = request else {
                 continue;
@@ -256,18 +261,13 @@ fn differing<'p>(
             let Some(wanted) = request_in(case, template, container, step) else {
                 continue;
             };
-            let is_from_vpa =
-                || is_updated || case.vpas().any(|vpa| controls(vpa, container, resource));
-            // Defaults of the namespace fill in requests that the template omits.
-            if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
-                continue;
-            }
             // The template of the pod itself may be an earlier one.
             let made = case
                 .template_of(pod)
                 .map(as_pod)
                 .and_then(|template| request_in(case, &template, container, step));
-            if made.is_some_and(|made| (made == wanted) == is_held) {
+            let is_other = made.is_some_and(|made| (made == wanted) == is_held);
+            if wanted == Some(request) || is_other {
                 continue;
             }
             match all
@@ -289,12 +289,10 @@ fn differing<'p>(
             }
         }
     }
+    // Defaults of the namespace fill in requests that the template omits.
+    let setter = |it: &Differing| case.setter(it.container.as_deref(), resource);
+    all.retain(|it| it.template.is_some() || setter(it) == Setter::Autoscaler);
     (!all.is_empty()).then_some(all)
-}
-
-/// Whether a VerticalPodAutoscaler sets a request of a container. The request of a pod as a whole is never set by one.
-fn controls(vpa: &VerticalPodAutoscaler, container: Option<&str>, resource: &str) -> bool {
-    container.is_some_and(|name| vpa.controls(name, resource))
 }
 
 /// Returns the request of a container of a template, or of the pod as a whole, in milli-units; `None` if the template has
@@ -359,7 +357,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{found, only, said, state, table, with};
+    use crate::findings::testing::{found, only, said, state, table, with, with_pod};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -476,11 +474,17 @@ mod tests {
         );
         let proxy = build::requesting("proxy", "200m");
         let beside = with_container(&with_vpa("Auto"), &proxy, "80m", "20m");
-        let advice = said(Code::RequestsDifferFromTemplate, &beside)
-            .advice
-            .text();
-        // 70% of 500m and 200m.
-        assert!(advice.starts_with("Use averageValue: 490m,"), "{advice}");
+        let job =
+            json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "other", "controller": true}]);
+        let other = json!({"metadata": {"ownerReferences": job},
+            "spec": {"containers": [build::requesting("app", "2")]}});
+        let foreign = with_pod(&with_vpa("Auto"), "web-1", &other);
+        // 70% of 500m and 200m, and of 500m alone.
+        for (items, want) in [(&beside, "490m"), (&foreign, "350m")] {
+            let advice = said(Code::RequestsDifferFromTemplate, items).advice.text();
+            let start = format!("Use averageValue: {want},");
+            assert!(advice.starts_with(&start), "{advice}");
+        }
         // The template's requests hide no container that is at 16%, but one at 90%.
         let large = build::requesting("proxy", "4");
         let hidden = with_container(&with_vpa("Auto"), &large, "450m", "20m");
@@ -617,10 +621,12 @@ mod tests {
         .fold(with_vpa("Auto"), |items, (kind, patch)| {
             with(&items, kind, patch)
         });
-        let all = found(&two_metrics).into_iter();
-        let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
-        let without = own.map(|it| it.without.and_then(|it| it.proposal));
-        assert_eq!(Vec::from_iter(without), [Some(3), Some(5)]);
+        for items in [paused(&two_metrics), two_metrics] {
+            let all = found(&items).into_iter();
+            let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
+            let without = own.map(|it| it.without.and_then(|it| it.proposal));
+            assert_eq!(Vec::from_iter(without), [Some(3), Some(5)]);
+        }
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
             (with_vpa("Off"), false),

@@ -1,24 +1,38 @@
 //! Who sets the requests of the target's pods: the template, or something that changes pods made from it.
 
 use super::case::Case;
+use super::requests::Revisions;
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::engine;
 use crate::pass::Pass;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{Container, Pod, Requests};
+use crate::snapshot::pod::{Pod, Requests};
 use crate::snapshot::requests::as_pod;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// What sets the request of a container, which is the only place where it can be changed for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Setter {
+pub enum Setter {
     /// The template, or nothing that is known.
     Template,
     /// An injector, which has added the container.
     Injector,
     /// A VerticalPodAutoscaler.
     Autoscaler,
+}
+
+impl Setter {
+    /// Returns a clause on what sets the request of a container, if the template does not.
+    pub(crate) fn clause(self, container: &str, resource: &str) -> Option<String> {
+        match self {
+            Self::Template => None,
+            Self::Injector => Some(format!("{container} is injected")),
+            Self::Autoscaler => Some(format!(
+                "a VerticalPodAutoscaler sets the {resource} request of {container}"
+            )),
+        }
+    }
 }
 
 impl<'p> Case<'p> {
@@ -28,16 +42,20 @@ impl<'p> Case<'p> {
             return Setter::Template;
         };
         let pods = || self.own_pods().filter(|pod| pod.has_container(container));
-        let is_controlled = self.vpas().any(|vpa| vpa.controls(container, resource));
-        if is_controlled || pods().any(|pod| is_updated(pod, resource)) {
-            return Setter::Autoscaler;
+        let is_made = self.template().is_none_or(|it| it.has_container(container));
+        let revisions = Revisions::of(self);
+        let is_everywhere = revisions.all_may_have(container);
+        let is_left = |pod: &Pod| revisions.is_left(self, pod, container, is_everywhere);
+        if !is_made && !pods().all(is_left) {
+            return Setter::Injector;
         }
-        // An earlier template may have it.
-        let made = pods().filter_map(|pod| self.template_of(pod));
-        let mut templates = self.template().into_iter().chain(made).peekable();
-        let is_read = templates.peek().is_some();
-        if is_read && !templates.any(|it| it.has_container(container)) {
-            Setter::Injector
+        // Annotations do not name containers as policies do.
+        let is_controlled = match self.vpas().next() {
+            Some(_) => self.vpas().any(|vpa| vpa.controls(container, resource)),
+            None => pods().any(|pod| is_updated(pod, resource)),
+        };
+        if is_controlled {
+            Setter::Autoscaler
         } else {
             Setter::Template
         }
@@ -69,21 +87,14 @@ impl<'p> Case<'p> {
             replace(&mut pod.requests, &template.requests, &is_renewed);
             replace(&mut pod.limits, &template.limits, &is_renewed);
             let made = self.template_of(pod).map(as_pod);
-            for container in pod.containers_mut() {
-                let Some(new) = template.container(&container.name) else {
+            for own in pod.containers_mut() {
+                let Some(new) = template.container(&own.name) else {
                     continue;
                 };
-                let old = made.as_ref().and_then(|it| it.container(&container.name));
-                let Container {
-                    requests, limits, ..
-                } = container;
-                overlay(
-                    requests,
-                    &new.requests,
-                    old.map(|it| &it.requests),
-                    &is_renewed,
-                );
-                overlay(limits, &new.limits, old.map(|it| &it.limits), &is_renewed);
+                let old = made.as_ref().and_then(|it| it.container(&own.name));
+                let (requests, limits) = (old.map(|it| &it.requests), old.map(|it| &it.limits));
+                overlay(&mut own.requests, &new.requests, requests, &is_renewed);
+                overlay(&mut own.limits, &new.limits, limits, &is_renewed);
             }
         }
     }

@@ -7,7 +7,6 @@ use super::Case;
 use super::about::About;
 use super::advice::{Advice, IF_TEMPLATE};
 use super::remedy::Remedy;
-use super::setter::Setter;
 use super::wording::exact;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
@@ -193,8 +192,8 @@ pub struct Headroom {
     pub found: Option<PlayedAdjustment>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
-    /// Whether the request is not the template's to raise.
-    pub is_set_elsewhere: bool,
+    /// What sets the request instead of the template, as a clause.
+    pub set_elsewhere: Option<String>,
 }
 
 /// Targets and requests are changed by at most about this factor.
@@ -297,13 +296,14 @@ pub(super) fn room(
     let is_tight = is_tight(new, metric);
     let is_share = metric.target.average_utilization.is_some();
     let container = largest(case, new, metric).filter(|_| is_share);
-    let is_set_elsewhere = case.setter(container, &metric.name) != Setter::Template;
+    let setter = case.setter(container, &metric.name);
+    let set_elsewhere = container.and_then(|name| setter.clause(name, &metric.name));
     let found = if is_share {
         let proposal = ProposalOf::Metric.of(&renewed.decision, metric.index);
         if proposal.is_some_and(|it| it <= most) {
             return None;
         }
-        let own = container.filter(|_| !is_set_elsewhere);
+        let own = container.filter(|_| set_elsewhere.is_none());
         own.and_then(|name| request(case, new, metric, name, most, whose))
     } else if is_tight {
         None
@@ -314,7 +314,7 @@ pub(super) fn room(
     Some(Headroom {
         found,
         is_tight,
-        is_set_elsewhere,
+        set_elsewhere,
     })
 }
 
@@ -358,14 +358,21 @@ pub(super) fn adjustments(case: &Case<'_>, metrics: &[&MetricStep], most: i32) -
 }
 
 /// Returns the container with the highest usage; `None` if unknown, or if requests are those of pods as a whole.
-fn largest<'a>(case: &'a Case<'_>, renewed: &Case<'_>, metric: &'a MetricStep) -> Option<&'a str> {
+pub(super) fn largest<'a>(
+    case: &'a Case<'_>,
+    renewed: &Case<'_>,
+    metric: &'a MetricStep,
+) -> Option<&'a str> {
     let resource = &*metric.name;
     let is_whole = |case: &Case<'_>| case.pods().any(|pod| case.counts_as_whole(pod, metric));
     if case.surroundings().invents_request(resource) || is_whole(case) || is_whole(renewed) {
         return None;
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
-    for (_, pod) in case.counted(metric) {
+    for (_, pod) in case
+        .counted(metric)
+        .filter(|(_, pod)| !case.is_foreign(pod))
+    {
         let metrics = case.metrics_of(pod)?;
         for container in case.counted_containers(pod, metric) {
             let usage = metrics.usage(resource, Some(&container.name))?;
@@ -564,8 +571,7 @@ impl Headroom {
         before: &str,
         instead: &str,
     ) -> Advice {
-        if self.is_set_elsewhere {
-            let why = "the template does not set the request";
+        if let Some(why) = &self.set_elsewhere {
             let text = format!("{before}for fewer, {instead}: {why}.");
             return Remedy::DropMetric.says(sentence(&text));
         }

@@ -241,6 +241,7 @@ mod tests {
         let with_queue = [both, vec![build::queue(&["40"])]].concat();
         let on_delete = json!({"type": "OnDelete"});
         let partition = json!({"rollingUpdate": {"partition": 2}});
+        let injected = owned(&pods(["95Mi", "96Mi"], early, 2), &json!([{"name": "web"}]));
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
         let states = [
             (
@@ -265,9 +266,14 @@ mod tests {
                 "whose request a VerticalPodAutoscaler sets",
                 [pods(["95Mi", "96Mi"], early, 2), vec![vpa("Auto")]].concat(),
             ),
+            ("of an injected container", injected.clone()),
             (
-                "of an injected container",
-                owned(&pods(["95Mi", "96Mi"], early, 2), &json!([{"name": "web"}])),
+                "of a container of an earlier template",
+                with(
+                    &injected,
+                    "Deployment",
+                    &json!({"status": {"replicas": 2, "updatedReplicas": 0}}),
+                ),
             ),
             (
                 "where all pods are as old",
@@ -336,8 +342,12 @@ mod tests {
         whose request a VerticalPodAutoscaler sets: warning, explains
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
-            > For fewer, scale on load: the template does not set the request.
-        of an injected container: as whose request a VerticalPodAutoscaler sets
+            > For fewer, scale on load: a VerticalPodAutoscaler sets the memory request of app.
+        of an injected container: warning, explains
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - They were started 60m ago. All use about the same.
+            > For fewer, scale on load: app is injected.
+        of a container of an earlier template: as at the most replicas
         where all pods are as old: none
         where a pod of three is new: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi

@@ -190,7 +190,7 @@ impl<'p> Revisions<'p> {
     }
 
     /// Whether all pods that may have the target's template have a container.
-    fn all_may_have(&self, container: &str) -> bool {
+    pub(crate) fn all_may_have(&self, container: &str) -> bool {
         let has = |pod: &Pod| pod.has_container(container);
         self.may_be_current().is_some_and(|mut own| own.all(has))
     }
@@ -198,7 +198,13 @@ impl<'p> Revisions<'p> {
     /// Whether a pod has a container, which the target's template lacks, from an earlier template and not from an
     /// injector: the earlier template has it or, if that was not read, some pod that may have the target's template
     /// lacks the container (not `is_everywhere`).
-    fn is_left(&self, case: &Case<'_>, pod: &Pod, container: &str, is_everywhere: bool) -> bool {
+    pub(crate) fn is_left(
+        &self,
+        case: &Case<'_>,
+        pod: &Pod,
+        container: &str,
+        is_everywhere: bool,
+    ) -> bool {
         let had = case.template_of(pod).map(|it| it.has_container(container));
         had.unwrap_or(!is_everywhere && self.is_current(pod) != Some(true))
     }

@@ -1,8 +1,8 @@
 //! The finding `request-too-small`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Revisions, counted_requests, milli, rounded_request, utilizations};
+use super::{counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::setter::Setter;
@@ -14,7 +14,8 @@ use crate::snapshot::hpa::Hpa;
 ///
 /// Raise the request of the container, or of the pod as a whole, to about what it uses at the target; `predict
 /// --request` shows the answer with it. Raise a target below 30% as well: for that, the pods would have to request
-/// several times what they use.
+/// several times what they use. If a VerticalPodAutoscaler sets the request, use a target of type AverageValue, or let it
+/// control another resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -23,8 +24,8 @@ pub struct RequestTooSmall {
     pub resource: String,
     /// The container whose request is furthest below its usage; `None` if pods request as a whole.
     pub container: Option<Box<str>>,
-    /// Whether the container is injected.
-    pub is_injected: bool,
+    /// What sets the request.
+    pub setter: Setter,
     /// The container's highest request in a pod, in milli-units, once all pods are made from the target's template.
     pub request: i64,
     /// Whether the existing pods have other requests.
@@ -105,40 +106,35 @@ impl Kind for RequestTooSmall {
         } = self;
         let request = milli(self.request, resource);
         let of = requester(container.as_deref());
-        let (remedy, raise) = if self.is_injected {
-            (Remedy::LetInjector, "Let the injector raise")
-        } else {
-            (Remedy::RaiseRequest, "Raise")
+        let (remedy, raise) = match self.setter {
+            Setter::Template => (Remedy::RaiseRequest, "Raise"),
+            Setter::Injector => (Remedy::LetInjector, "Let the injector raise"),
+            Setter::Autoscaler => {
+                return Remedy::UseAverageValue.says(format!(
+                    "Use an AverageValue target, or let the VerticalPodAutoscaler leave {resource} alone."
+                ));
+            }
         };
-        if let Some(target) = self.low_target(about) {
-            return remedy.says(format!(
-                "{raise} the {resource} request of {of} from {request} to about what it uses, and the target of \
-                 {target}% with it, unless more pods lower its usage."
-            ));
-        }
+        let whole = "the requests and limits of the pod as a whole to match";
         let parts = [
-            (self.is_above_limit, "its limit at least as far"),
-            (
-                self.is_above_room,
-                "the requests and limits of the pod as a whole to match",
-            ),
+            self.is_above_limit.then_some("its limit at least as far"),
+            self.is_above_room.then_some(whole),
         ];
-        let needed = parts.into_iter().filter(|(is_needed, _)| *is_needed);
-        let words: Vec<&str> = needed.map(|(_, words)| words).collect();
-        if !words.is_empty() {
-            let with_it = list(&words);
-            return remedy.says(format!(
-                "{raise} the {resource} request of {of} from {request} to about {enough}, and {with_it}, unless more \
-                 pods lower its usage."
-            ));
-        }
-        let flags = self.enough().flags(about, self.metric);
+        let words: Vec<&str> = parts.into_iter().flatten().collect();
+        let low = self.low_target(about);
+        let flags = self
+            .enough()
+            .flags(about, self.metric)
+            .filter(|_| low.is_none() && words.is_empty());
         let hint = flags.as_deref().map(|flags| about.try_it(flags));
+        let much = match low {
+            Some(target) => format!("what it uses, and the target of {target}% with it"),
+            None if words.is_empty() => format!("{enough}{}", hint.unwrap_or_default()),
+            None => format!("{enough}, and {}", list(&words)),
+        };
         remedy
             .says(format!(
-                "{raise} the {resource} request of {of} from {request} to about {enough}{}, unless more pods \
-                 lower its usage.",
-                hint.unwrap_or_default()
+                "{raise} the {resource} request of {of} from {request} to about {much}, unless more pods lower its usage."
             ))
             .with_all(flags.map(|flags| about.predict(&flags)))
     }
@@ -194,22 +190,13 @@ pub(crate) fn changes_containers(case: &Case<'_>, step: &MetricStep) -> bool {
     let Some(template) = case.template() else {
         return false;
     };
-    let revisions = Revisions::of(case);
-    let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
-    let made: Vec<&str> = case
-        .counted_containers(template, step)
-        .map(|it| &*it.name)
-        .collect();
-    case.counted(step).any(|(_, pod)| {
-        let names = case.counted_containers(pod, step).map(|it| &*it.name);
-        let mut gone = names.filter(|name| !made.contains(name));
-        made.iter().any(|name| !pod.has_container(name))
-            || gone.any(|name| {
-                let in_all = || revisions.all_may_have(name);
-                let is_everywhere = *everywhere.entry(name).or_insert_with(in_all);
-                revisions.is_left(case, pod, name, is_everywhere)
-            })
-    })
+    let pods = || case.counted(step).map(|(_, pod)| pod);
+    let names = |pod| case.counted_containers(pod, step).map(|it| &*it.name);
+    let made: BTreeSet<&str> = names(template).collect();
+    let had: BTreeSet<&str> = pods().flat_map(names).collect();
+    let is_injected = |name: &str| case.setter(Some(name), &step.name) == Setter::Injector;
+    pods().any(|pod| made.iter().any(|name| !pod.has_container(name)))
+        || had.difference(&made).any(|name| !is_injected(name))
 }
 
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
@@ -265,8 +252,6 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let (container, (used, requested, request)) = sums
         .into_iter()
         .max_by_key(|(_, (used, requested, _))| used.saturating_sub(*requested))?;
-    let setter = Some(case.setter(container, &step.name));
-    let is_injected = setter.filter(|it| *it != Setter::Autoscaler)? == Setter::Injector;
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
@@ -279,7 +264,7 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
         metric: step.index,
         resource: step.name.clone(),
         container: container.map(Into::into),
-        is_injected,
+        setter: case.setter(container, &step.name),
         request,
         usage: used / pods,
         share,
@@ -384,6 +369,12 @@ mod tests {
         let proxy = build::requesting("proxy", "100m");
         let beside = with_container(&hot, &proxy, "20m", "400m");
         let set_vpa = build::with(vpa("Auto"), &set);
+        let policies = json!([{"containerName": "app", "mode": "Off"}]);
+        let policy = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
+        let left_alone = [hot.clone(), vec![build::with(vpa("Auto"), &policy)]].concat();
+        let update =
+            json!({"vpaUpdates": "Pod resources updated by web: container 1: cpu request"});
+        let injected = owned(&beside, &json!([build::requesting("app", "100m")]));
         let states = [
             ("by far", hot.clone()),
             (
@@ -407,9 +398,14 @@ mod tests {
                 [on_delete("100m"), vec![set_vpa]].concat(),
             ),
             (
-                "of an injected container",
-                owned(&beside, &json!([build::requesting("app", "100m")])),
+                "that a VerticalPodAutoscaler leaves alone",
+                with(
+                    &left_alone,
+                    "Pod",
+                    &json!({"metadata": {"annotations": update}}),
+                ),
             ),
+            ("of an injected container", injected),
             ("of pods as a whole", of_whole.clone()),
             (
                 "of pods as a whole, up to a limit",
@@ -532,7 +528,14 @@ mod tests {
             - With a cpu request of 400m for app: 2 replicas.
             > Raise the cpu request of app from 90m to about 400m, and its limit at least as far, unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
             @ statefulset/web
-        that a VerticalPodAutoscaler sets: none
+        that a VerticalPodAutoscaler sets: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m for app: 2 replicas.
+            > Use an AverageValue target, or let the VerticalPodAutoscaler leave cpu alone.
+            @ statefulset/web
+        that a VerticalPodAutoscaler leaves alone: as by far
         of an injected container: warning, explains, without it 2 -> 2
             cpu is at 210% of the requests, after 200% in the last status
             - proxy requests 100m and uses 400m in each pod.

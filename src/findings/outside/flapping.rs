@@ -6,6 +6,7 @@ use crate::findings::last_pass::ReportedRescale;
 use crate::findings::path::{DOWN_WINDOW, WINDOWS, by_policies, set};
 use crate::findings::prelude::*;
 use crate::findings::setter::Setter;
+use crate::findings::targets::largest;
 use crate::memory::spans::windows;
 use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
@@ -148,12 +149,11 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
         .winner()
         .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;
-    let (_, pod) = case.counted(step).next()?;
-    let mut containers = case.counted_containers(pod, step);
-    if containers.any(|it| case.setter(Some(&it.name), "cpu") == Setter::Autoscaler) {
+    let renewed = case.renewed();
+    let container = largest(case, &Case::new(&renewed, &[]), step);
+    if case.setter(container, "cpu") == Setter::Autoscaler {
         return None;
     }
-    let renewed = case.renewed();
     let pods = &renewed.decision.metric(step.index)?.pods;
     let request = pods.iter().filter_map(|row| row.request).max()?;
     (request.saturating_mul(percent.into()) / 100 <= LITTLE)
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::Facts;
-    use crate::findings::requests::testing::{owned, vpa};
+    use crate::findings::requests::testing::{owned, vpa, with_container};
     use crate::findings::testing::{cpu, found, state, with_spec};
 
     /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
@@ -246,17 +246,23 @@ mod tests {
         ] {
             assert_eq!(flapping(1, with_spec(&items, &spec)), None);
         }
-        // The request to raise is the template's.
-        for (template, mode, want) in [
-            ("100m", "Off", Some("100m")),
-            ("80m", "Off", Some("80m")),
-            ("80m", "Auto", None),
-            ("1", "Off", None),
+        // The request to raise is the template's, of the container that uses most.
+        let proxy = build::requesting("proxy", "10m");
+        let both = with_container(&items, &proxy, "45m", "5m");
+        for (template, off, want) in [
+            ("90m", "*", Some("100m")),
+            ("70m", "*", Some("80m")),
+            ("70m", "app", Some("80m")),
+            ("70m", "proxy", None),
+            ("1", "*", None),
         ] {
-            let made = owned(&items, &json!([build::requesting("app", template)]));
-            let small = flapping(1, [made, vec![vpa(mode)]].concat()).and_then(|it| it.small);
+            let policies = json!([{"containerName": off, "mode": "Off"}]);
+            let policy = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
+            let made = owned(&both, &json!([build::requesting("app", template), proxy]));
+            let vpa = build::with(vpa("Auto"), &policy);
+            let small = flapping(1, [made, vec![vpa]].concat()).and_then(|it| it.small);
             let request = small.map(|(_, request)| request.to_string());
-            assert_eq!(request.as_deref(), want, "{template}, {mode}");
+            assert_eq!(request.as_deref(), want, "{template}, {off}");
         }
     }
 }

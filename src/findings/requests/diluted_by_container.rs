@@ -14,8 +14,8 @@ use crate::snapshot::Snapshot;
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
 /// busy one of them is. Of the containers without a ContainerResource metric, that is the one whose usage is furthest
 /// above the pod's share of its request. A container that uses less than half as much as another, or less than another
-/// and clearly more than it requests, may be busy, but it is not what the pods are for. A metric that scales up hides
-/// nothing. Before Kubernetes 1.29 the usage of native sidecars counts and their requests do not.
+/// and clearly more than it requests, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the
+/// usage of native sidecars counts and their requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +46,7 @@ impl Kind for DilutedByContainer {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_it = |it: &Facts| matches!(it, Facts::RequestsDifferFromTemplate(it) if it.metric == self.metric);
-        let code = others.first(|it| is_it(&it.facts))?;
-        // The template's requests may leave the container hidden.
-        let renewed = Case::new(others.pass, &[]).renewed();
-        let left = Self::find(&Case::new(&renewed, &[]));
-        let is_left = |it: &Finding| matches!(&it.facts, Facts::DilutedByContainer(it) if it.metric == self.metric);
-        (!left.iter().any(is_left)).then_some(code)
+        others.first(|it| self.follows(&it.facts, others))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -127,6 +121,25 @@ impl Kind for DilutedByContainer {
 }
 
 impl DilutedByContainer {
+    /// Whether the remedy of another finding comes first: it raises a request, or takes requests that hide no container.
+    fn follows(&self, other: &Facts, others: &Others<'_>) -> bool {
+        match other {
+            Facts::RequestsDifferFromTemplate(it) => {
+                it.metric == self.metric && !self.is_left(others)
+            }
+            Facts::MemoryBaseline(it) => it.metric == self.metric,
+            Facts::RequestTooSmall(it) => it.metric == self.metric,
+            _ => false,
+        }
+    }
+
+    /// Whether the template's requests hide a container as well.
+    fn is_left(&self, others: &Others<'_>) -> bool {
+        let is_own = |it: &Finding| matches!(&it.facts, Facts::DilutedByContainer(it) if it.metric == self.metric);
+        let renewed = Case::new(others.pass, &[]).renewed();
+        Self::find(&Case::new(&renewed, &[])).iter().any(is_own)
+    }
+
     /// Returns the name of the first container.
     fn busiest(&self) -> &str {
         self.shares.first().map_or("", |share| &share.container)
@@ -199,17 +212,13 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
     let has_type = case.snapshot().controller.gates.container_metrics;
-    // A metric that scales up hides nothing.
-    let current = case.decision().replicas_before()?;
-    if !miscounts && proposal > current {
-        return None;
-    }
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
     let without = Alternative::of(&remedy);
     let whole = f64::from(percent) / 100.0;
     let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
+    let current = case.decision().replicas_before()?;
     let turns = is_far && alone.is_some_and(|it| it.cmp(&current) != proposal.cmp(&current));
     let pods = case
         .counted(step)
@@ -499,7 +508,14 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         by one with a metric of its own: none
-        next to one with its own metric: none
+        next to one with its own metric: info, aside, without it 4 -> 4
+            cpu is at 79% over all containers, while proxy uses 122.2% of its request
+            - proxy uses 110m of 90m, 122.2%, in 2 pods.
+            - app uses 120m of 200m, 60%, in 2 pods.
+            - cpu proposes 3; proxy alone proposes 4 with the same target.
+            - With ContainerResource: 4 replicas.
+            > Use a ContainerResource metric for proxy.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         not at all: none
         by a small busy container: none
         with one container: none

@@ -51,7 +51,7 @@ impl Kind for RequestTooSmall {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
-                if case.found().any(|it| explains_share(it, step)) {
+                if case.found().any(|it| explains_share(&it.facts, step)) {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
@@ -161,13 +161,11 @@ impl RequestTooSmall {
     }
 }
 
-/// Whether another finding explains the usage of a metric, or the share that it is of the requests.
-fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
-    match &finding.facts {
+/// Whether another finding's facts explain the usage of a metric, or the share that it is of the requests.
+fn explains_share(facts: &Facts, step: &MetricStep) -> bool {
+    match facts {
         Facts::MemoryBaseline(it) => it.metric == step.index,
-        Facts::DilutedByContainer(it) => {
-            it.metric == step.index && finding.severity < Severity::Info
-        }
+        Facts::DilutedByContainer(it) => it.metric == step.index && it.with_sidecars.is_some(),
         Facts::ResizeInProgress(it) => it.metric == step.index,
         _ => false,
     }
@@ -285,7 +283,7 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{cpu, found, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, found, only, state, table, with, with_pod};
 
     #[test]
     fn requests_that_pods_exceed() {
@@ -375,6 +373,8 @@ mod tests {
         let update =
             json!({"vpaUpdates": "Pod resources updated by web: container 1: cpu request"});
         let injected = owned(&beside, &json!([build::requesting("app", "100m")]));
+        let diluted = only(Code::DilutedByContainer, &injected).and_then(|it| it.follows);
+        assert_eq!(diluted, Some(Code::RequestTooSmall));
         let states = [
             ("by far", hot.clone()),
             (

@@ -22,49 +22,41 @@ use kubectl_hpa::whatif::expect::{Expression, Fact, PassFacts};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate, KnownValues, Override, suppose_pods};
 use serde_json::{Value, json};
 
-const NOW: &str = "2026-11-21T06:00:00Z";
+/// The target for a share of the CPU that is requested.
+fn share() -> Value {
+    build::resource("cpu", &build::utilization(70))
+}
+
+fn memory() -> Value {
+    build::resource("memory", &build::average("200Mi"))
+}
+
+fn of_container() -> Value {
+    json!({"type": "ContainerResource", "containerResource":
+        {"name": "cpu", "container": "app", "target": build::utilization(70)}})
+}
 
 /// One metric of each type, with flags that state its value, and whether they need requests.
-fn metrics() -> Vec<(Value, &'static [&'static str], bool)> {
-    let share = json!({"type": "Utilization", "averageUtilization": 70});
-    let average = |amount: &str| json!({"type": "AverageValue", "averageValue": amount});
+fn metrics() -> [(Value, &'static [&'static str], bool); 6] {
+    let pods = json!({"type": "Pods",
+        "pods": {"metric": {"name": "rps"}, "target": build::average("100")}});
     let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"});
-    vec![
-        (
-            json!({"type": "Resource", "resource": {"name": "cpu", "target": share}}),
-            &["--cpu"],
-            true,
-        ),
-        (
-            json!({"type": "Resource", "resource": {"name": "memory", "target": average("200Mi")}}),
-            &["--memory"],
-            false,
-        ),
-        (
-            json!({"type": "ContainerResource",
-                "containerResource": {"name": "cpu", "container": "app", "target": share}}),
-            &["--cpu"],
-            true,
-        ),
-        (
-            json!({"type": "Pods",
-                "pods": {"metric": {"name": "rps"}, "target": average("100")}}),
-            &["--metric", "rps="],
-            false,
-        ),
-        (
-            json!({"type": "Object", "object": {"metric": {"name": "hits"},
-                "describedObject": ingress, "target": {"type": "Value", "value": "100"}}}),
-            &["--metric", "hits="],
-            false,
-        ),
-        (
-            json!({"type": "External",
-                "external": {"metric": {"name": "queue"}, "target": average("30")}}),
-            &["--metric", "queue="],
-            false,
-        ),
+    let object = json!({"type": "Object", "object": {"metric": {"name": "hits"},
+        "describedObject": ingress, "target": build::value("100")}});
+    let external = build::external("queue", &build::average("30"));
+    [
+        (share(), &["--cpu"], true),
+        (memory(), &["--memory"], false),
+        (of_container(), &["--cpu"], true),
+        (pods, &["--metric", "rps="], false),
+        (object, &["--metric", "hits="], false),
+        (external, &["--metric", "queue="], false),
     ]
+}
+
+/// The HPA of one metric, a share of the CPU that is requested.
+fn web() -> Value {
+    hpa(&share())
 }
 
 fn hpa(metric: &Value) -> Value {
@@ -108,7 +100,7 @@ fn pod(number: i32) -> Value {
 }
 
 /// The pass that is predicted from documents.
-fn predict(documents: &[Value], flags: &[String]) -> Result<Pass, Error> {
+fn predict(documents: &[Value], flags: &[impl AsRef<str>]) -> Result<Pass, Error> {
     let (input, assumptions) = suppose(documents, flags, &[])?;
     Ok(Pass::run(apply(input, &assumptions)?.0))
 }
@@ -120,7 +112,7 @@ fn apply(input: Input, assumptions: &Assumptions) -> Result<(Input, Vec<Override
 }
 
 /// The documents of a candidate, as `--hpa` takes them from a file.
-fn candidate(file: &str, documents: &[Value]) -> Candidate {
+fn candidate(file: &str, documents: &[Value]) -> Result<Candidate, Error> {
     let mut objects = Objects {
         are_manifests: true,
         ..Objects::default()
@@ -130,18 +122,18 @@ fn candidate(file: &str, documents: &[Value]) -> Candidate {
         name: "web".to_owned(),
         ..Options::default()
     };
-    Candidate::find(&objects, &options, file, Validate::Strict).expect("a candidate")
+    Candidate::find(&objects, &options, file, Validate::Strict)
 }
 
 /// The input with assumed pods, and the other assumptions.
 fn suppose(
     documents: &[Value],
-    flags: &[String],
+    flags: &[impl AsRef<str>],
     candidates: &[Candidate],
 ) -> Result<(Input, Assumptions), Error> {
-    let args = common::typed(["web"].into_iter().chain(flags.iter().map(String::as_str)));
+    let args = common::typed(["web"].into_iter().chain(flags.iter().map(AsRef::as_ref)));
     let assumptions = Assumptions::read(&args.overrides)?;
-    let now: Timestamp = NOW.parse().expect("a time");
+    let now: Timestamp = build::NOW.parse().expect("a time");
     let mut objects = Objects::default();
     read_text(&build::list(documents.to_vec()), "manifest", &mut objects)?;
     let namespace = args.connection.namespace.clone();
@@ -160,10 +152,6 @@ fn suppose(
     };
     suppose_pods(&mut input, &assumptions, &values)?;
     Ok((input, assumptions))
-}
-
-fn words(flags: &[&str]) -> Vec<String> {
-    flags.iter().map(|flag| (*flag).to_owned()).collect()
 }
 
 /// What a pass publishes.
@@ -246,19 +234,16 @@ fn assumed_pods_answer_as_ready_and_equal_ones() {
 /// Two metrics of one name and another type, or of an object of another group, are two metrics everywhere.
 #[test]
 fn metrics_of_one_name_are_told_apart() {
-    let average = |amount: &str| json!({"type": "AverageValue", "averageValue": amount});
     let of = |type_: &str, name: &str| {
-        let source = json!({"metric": {"name": name}, "target": average("10")});
+        let source = json!({"metric": {"name": name}, "target": build::average("10")});
         json!({"type": type_, type_.to_lowercase(): source})
     };
     let hits = |group: &str| {
         let object = json!({"apiVersion": group, "kind": "Ingress", "name": "web"});
-        let target = json!({"type": "Value", "value": "10"});
         json!({"type": "Object", "object": {"metric": {"name": "hits"},
-            "describedObject": object, "target": target}})
+            "describedObject": object, "target": build::value("10")}})
     };
-    let cpu = json!({"type": "Utilization", "averageUtilization": 60});
-    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": cpu}});
+    let cpu = build::resource("cpu", &build::utilization(60));
     let both = |one: Value, two: Value| {
         let mut hpa = hpa(&one);
         hpa["spec"]["metrics"].as_array_mut().unwrap().push(two);
@@ -266,7 +251,7 @@ fn metrics_of_one_name_are_told_apart() {
     };
     let proposals = |hpa: &Value, flags: &[&str]| {
         let flags = [&["--replicas", "3"], flags].concat();
-        let pass = predict(std::slice::from_ref(hpa), &words(&flags)).map_err(|e| e.message)?;
+        let pass = predict(std::slice::from_ref(hpa), &flags).map_err(|e| e.message)?;
         let proposals = pass.decision.metrics().map(|own| match &own.result {
             MetricResult::Proposal(proposal) => Some(proposal.replicas),
             _ => None,
@@ -326,11 +311,7 @@ fn metrics_of_one_name_are_told_apart() {
     ] {
         assert_eq!(proposals(hpa, flags), Err(want.to_owned()));
     }
-    let pass = predict(
-        &[rps],
-        &words(&["--replicas", "3", "--metric", "Pods/rps=30"]),
-    )
-    .unwrap();
+    let pass = predict(&[rps], &["--replicas", "3", "--metric", "Pods/rps=30"]).unwrap();
     assert_eq!(
         notes_of(&pass),
         ["the pass has no value of External/rps; state it, such as --metric External/rps=30"]
@@ -360,7 +341,7 @@ fn names_with_braces_are_taken_as_they_are() {
     let metric = |name: &str, selector: Value| {
         json!({"type": "External", "external": {
             "metric": {"name": name, "selector": selector},
-            "target": {"type": "AverageValue", "averageValue": "10"}}})
+            "target": build::average("10")}})
     };
     let by_label = json!({"matchLabels": {"queue": "a"}});
     for (name, selector, typed) in [
@@ -371,7 +352,7 @@ fn names_with_braces_are_taken_as_they_are() {
         ("a", by_label, "a{queue=a}=50"),
         ("a", json!(null), "a{}=50"),
     ] {
-        let flags = words(&["--replicas", "3", "--metric", typed]);
+        let flags = ["--replicas", "3", "--metric", typed];
         let pass = predict(&[hpa(&metric(name, selector))], &flags).expect(typed);
         assert_eq!(pass.decision.proposal, Some(5), "{typed}");
     }
@@ -379,9 +360,6 @@ fn names_with_braces_are_taken_as_they_are() {
 
 #[test]
 fn what_is_missing_is_asked_for() {
-    let [(share, ..), (average, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let scaled_object = json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "web", "namespace": "default"},
@@ -401,32 +379,32 @@ fn what_is_missing_is_asked_for() {
     };
     for (documents, flags, expected) in [
         (
-            vec![hpa(share)],
+            vec![web()],
             &["--cpu=90%"][..],
             Err("the replicas of Deployment/web are unknown"),
         ),
         (
-            vec![hpa(share)],
+            vec![web()],
             &["--cpu=90%", "--replicas=+1"],
             Err("the replicas of Deployment/web are unknown, so --replicas cannot change them"),
         ),
         (
-            vec![hpa(share)],
+            vec![web()],
             &["--cpu=300m", "--replicas=3"],
             Err("--cpu 300m: nothing says what share of the request that is"),
         ),
         (
-            vec![hpa(share)],
+            vec![web()],
             &["--cpu=300m", "--replicas=3", "--request=cpu=300m"],
             Ok(5),
         ),
         (
-            vec![hpa(average)],
+            vec![hpa(&memory())],
             &["--memory=300Mi", "--replicas=3"],
             Ok(5),
         ),
         (
-            vec![hpa(average)],
+            vec![hpa(&memory())],
             &["--memory=90%", "--replicas=3"],
             Err(
                 "memory: a percentage cannot be used: failed to get memory utilization: missing request for \
@@ -434,38 +412,34 @@ fn what_is_missing_is_asked_for() {
             ),
         ),
         (
-            vec![hpa(share), deployment(3)],
+            vec![web(), deployment(3)],
             &["--cpu=90%", "--replicas=+1"],
             Ok(6),
         ),
         (
-            vec![hpa(share), deployment(0)],
+            vec![web(), deployment(0)],
             &["--cpu=90%", "--replicas=3"],
             Ok(4),
         ),
         (
-            vec![hpa(share), deployment(3)],
+            vec![web(), deployment(3)],
             &["--cpu=90%", "--unready=1"],
             Ok(3),
         ),
         // As a cluster prints it: without a status yet, switched off, and while it is scaled.
-        (vec![hpa(share), with_status(3, 0)], &["--cpu=90%"], Ok(4)),
+        (vec![web(), with_status(3, 0)], &["--cpu=90%"], Ok(4)),
         (
-            vec![hpa(share), with_status(0, 2)],
+            vec![web(), with_status(0, 2)],
             &["--replicas=2", "--cpu=90%"],
             Ok(3),
         ),
-        (vec![hpa(share), with_status(6, 8)], &["--cpu=35%"], Ok(6)),
+        (vec![web(), with_status(6, 8)], &["--cpu=35%"], Ok(6)),
         (
-            vec![hpa(share), no_count.clone()],
+            vec![web(), no_count.clone()],
             &["--cpu=90%"],
             Err("the replicas of Deployment/web are unknown"),
         ),
-        (
-            vec![hpa(share), no_count],
-            &["--cpu=90%", "--replicas=3"],
-            Ok(4),
-        ),
+        (vec![web(), no_count], &["--cpu=90%", "--replicas=3"], Ok(4)),
         (
             vec![scaled_object.clone()],
             &["--cpu=90%", "--replicas=3"],
@@ -474,19 +448,18 @@ fn what_is_missing_is_asked_for() {
         (vec![scaled_object, deployment(3)], &["--cpu=90%"], Ok(4)),
         // Other manifests in the input say nothing about the target.
         (
-            vec![hpa(share), other("")],
+            vec![web(), other("")],
             &["--cpu=90%", "--replicas=3"],
             Ok(4),
         ),
         // The target is another one than those that a cluster has.
         (
-            vec![hpa(share), other("u")],
+            vec![web(), other("u")],
             &["--cpu=90%", "--replicas=3"],
             Err("the pods of the target are unknown: deployments.apps \"web\" not found"),
         ),
     ] {
-        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let pass = predict(&documents, &flags);
+        let pass = predict(&documents, flags);
         let found = pass
             .as_ref()
             .map(|pass| pass.decision.replicas_after().expect("an answer"));
@@ -503,11 +476,8 @@ fn placed(mut object: Value, namespace: Option<&str>) -> Value {
 /// As for kubectl, a document without a namespace is in the one of `-n`; the rest of a chart often states none.
 #[test]
 fn a_target_in_another_namespace_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let both = |hpa_in: Option<&str>, target_in: Option<&str>| {
-        [placed(hpa(share), hpa_in), placed(deployment(3), target_in)]
+        [placed(web(), hpa_in), placed(deployment(3), target_in)]
     };
     let hpa_there = "HorizontalPodAutoscaler/web is in the namespace shop";
     let hpa_unstated = "HorizontalPodAutoscaler/web states no namespace, so it is in default";
@@ -538,8 +508,8 @@ fn a_target_in_another_namespace_is_told() {
         ),
     ] {
         // The target is not left out silently where --replicas would do without it.
-        for flags in [words(&["--cpu=90%"]), words(&["--cpu=90%", "--replicas=3"])] {
-            let pass = predict(&documents, &flags);
+        for flags in [&["--cpu=90%"][..], &["--cpu=90%", "--replicas=3"]] {
+            let pass = predict(&documents, flags);
             let found = pass
                 .as_ref()
                 .map(|pass| pass.decision.replicas_after().expect("one"));
@@ -551,7 +521,7 @@ fn a_target_in_another_namespace_is_told() {
             );
         }
         if let Err((places, remedy)) = &expected {
-            let notes = notes_of(&predict(&documents, &[]).expect("a report"));
+            let notes = notes_of(&predict(&documents, &[""; 0]).expect("a report"));
             let want = format!("the input lacks the target Deployment web: {places}; {remedy}");
             assert!(notes.contains(&want), "{notes:?}");
         }
@@ -561,11 +531,11 @@ fn a_target_in_another_namespace_is_told() {
     for object in &mut dumped {
         object["metadata"]["uid"] = json!("u");
     }
-    let notes = notes_of(&predict(&dumped, &[]).expect("a report"));
+    let notes = notes_of(&predict(&dumped, &[""; 0]).expect("a report"));
     assert!(!notes.iter().any(|note| note.contains("prod")), "{notes:?}");
     // `-n` is the namespace of the one that states none.
     for documents in [both(Some("shop"), None), both(None, Some("shop"))] {
-        let pass = predict(&documents, &words(&["--cpu=90%", "-n=shop"])).expect("an answer");
+        let pass = predict(&documents, &["--cpu=90%", "-n=shop"]).expect("an answer");
         assert_eq!(pass.decision.replicas_after(), Some(4));
     }
 }
@@ -574,9 +544,6 @@ fn a_target_in_another_namespace_is_told() {
 /// pods.
 #[test]
 fn pods_of_others_are_not_the_targets() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let mut other = pod(1);
     other["metadata"]["labels"] = json!({"app": "other"});
     let mut pending = pod(1);
@@ -586,9 +553,9 @@ fn pods_of_others_are_not_the_targets() {
                 the manifest of the target states";
     let (cpu, both) = (&["--cpu=90%"][..], &["--cpu=90%", "--replicas=3"][..]);
     for (documents, flags, expected) in [
-        (vec![hpa(share), deployment(3), other.clone()], cpu, Ok(4)),
+        (vec![web(), deployment(3), other.clone()], cpu, Ok(4)),
         (
-            vec![hpa(share), other.clone()],
+            vec![web(), other.clone()],
             cpu,
             Err((
                 "cpu: the pods of the target are unknown: the input lacks the target Deployment web",
@@ -596,7 +563,7 @@ fn pods_of_others_are_not_the_targets() {
             )),
         ),
         (
-            vec![hpa(share), other],
+            vec![web(), other],
             both,
             Err((
                 "the pods of the target are unknown: the input lacks the target Deployment web",
@@ -604,7 +571,7 @@ fn pods_of_others_are_not_the_targets() {
             )),
         ),
         (
-            vec![hpa(share), deployment(3), none],
+            vec![web(), deployment(3), none],
             both,
             Err((
                 "cpu: the pods of the target are unknown: the input has none of them",
@@ -612,12 +579,12 @@ fn pods_of_others_are_not_the_targets() {
             )),
         ),
         (
-            vec![hpa(share), deployment(3), pending],
+            vec![web(), deployment(3), pending],
             cpu,
             Err(("cpu: no pod of the target is running", "")),
         ),
     ] {
-        let pass = predict(&documents, &words(flags));
+        let pass = predict(&documents, flags);
         let found = pass
             .as_ref()
             .map(|pass| pass.decision.replicas_after().expect("an answer"));
@@ -647,7 +614,7 @@ fn a_share_of_a_request_that_a_container_lacks_is_known_to_fail() {
         let metrics = own["spec"]["metrics"].as_array_mut().expect("metrics");
         metrics.push(share(&container));
         let documents = [own, target.clone()];
-        let pass = predict(&documents, &words(&["--cpu=60%"])).expect("an answer");
+        let pass = predict(&documents, &["--cpu=60%"]).expect("an answer");
         let step = pass.decision.metric(1).expect("a metric");
         let has_failed = matches!(step.result, MetricResult::Error(_));
         assert_eq!(has_failed, fails, "{container}");
@@ -657,9 +624,6 @@ fn a_share_of_a_request_that_a_container_lacks_is_known_to_fail() {
 /// Several candidates have one thing in common: what runs now.
 #[test]
 fn candidates_that_make_different_pods_need_the_running_target() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let making = |replicas: Value, cpu: &str| {
         let mut target = deployment(3);
         target["spec"]["replicas"] = replicas;
@@ -695,30 +659,28 @@ fn candidates_that_make_different_pods_need_the_running_target() {
         (&unstated, &one, &["--cpu=900m"], made_by("b.yaml", 3)),
     ] {
         let candidates = [("a.yaml", first), ("b.yaml", second)]
-            .map(|(file, target)| candidate(file, &[hpa(share), target.clone()]));
-        let supposed = suppose(&[hpa(share)], &words(flags), &candidates);
+            .map(|(file, target)| candidate(file, &[web(), target.clone()]).expect(file));
+        let supposed = suppose(&[web()], flags, &candidates);
         let found = supposed.map(|(input, _)| pods_of(&published(&Pass::run(input))));
         let found = found.map_err(|e| e.message.to_string());
         assert_eq!(found, expected.map_err(str::to_owned), "{flags:?}");
     }
     // With the running target, each candidate has its own pods: the same usage is a larger share of smaller requests.
     for (target, expected) in [(&one, 4), (&small, 6)] {
-        let own = candidate("a.yaml", &[hpa(share), target.clone()]);
-        let all = [
-            own.clone(),
-            candidate("b.yaml", &[hpa(share), small.clone()]),
-        ];
+        let own = candidate("a.yaml", &[web(), target.clone()]).expect("one");
+        let other = candidate("b.yaml", &[web(), small.clone()]).expect("one");
+        let all = [own.clone(), other];
         let (input, mut assumptions) =
-            suppose(&[hpa(share), deployment(3)], &words(&["--cpu=900m"]), &all).expect("pods");
+            suppose(&[web(), deployment(3)], &["--cpu=900m"], &all).expect("pods");
         assumptions.replace_hpa(own);
         let pass = Pass::run(apply(input, &assumptions).expect("an answer").0);
         assert_eq!(pass.decision.replicas_after(), Some(expected));
     }
     // What a candidate states was not observed.
-    let own = candidate("a.yaml", &[hpa(share), one]);
-    let flags = words(&["--cpu=90%", "--replicas=5"]);
+    let own = candidate("a.yaml", &[web(), one]).expect("one");
+    let flags = ["--cpu=90%", "--replicas=5"];
     let (input, mut assumptions) =
-        suppose(&[hpa(share)], &flags, std::slice::from_ref(&own)).expect("pods");
+        suppose(&[web()], &flags, std::slice::from_ref(&own)).expect("pods");
     assumptions.replace_hpa(own);
     let (_, overrides) = apply(input, &assumptions).expect("an answer");
     let replicas = overrides
@@ -730,30 +692,24 @@ fn candidates_that_make_different_pods_need_the_running_target() {
 
 #[test]
 fn assumed_containers_are_told() {
-    let [(share, ..), (average, ..), (of_container, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let app = "3, ready and alike, with no container but app, which requests 1 of cpu";
     for (metric, flags, expected) in [
         (
-            share,
+            share(),
             &["--cpu=90%"][..],
             "3, ready and alike, requesting 1 of cpu each",
         ),
-        (share, &["--cpu=app=90%"], app),
-        (of_container, &["--cpu=90%"], app),
+        (share(), &["--cpu=app=90%"], app),
+        (of_container(), &["--cpu=90%"], app),
         (
-            share,
+            share(),
             &["--cpu=app=90%", "--cpu=proxy=50%"],
             "3, ready and alike, with no containers but app and proxy, each of which requests 1 of cpu",
         ),
-        (average, &["--memory=90Mi"], "3, ready and alike"),
+        (memory(), &["--memory=90Mi"], "3, ready and alike"),
     ] {
-        let flags: Vec<String> = words(&["--replicas=3"])
-            .into_iter()
-            .chain(words(flags))
-            .collect();
-        let pass = predict(&[hpa(metric)], &flags).expect("an answer");
+        let flags = [&["--replicas=3"], flags].concat();
+        let pass = predict(&[hpa(&metric)], &flags).expect("an answer");
         let want = format!("{expected} (the input has no pods of the target)");
         assert_eq!(pods_of(&published(&pass)), want, "{flags:?}");
     }
@@ -763,10 +719,7 @@ fn assumed_containers_are_told() {
 /// the target.
 #[test]
 fn a_second_hpa_for_the_target_is_found() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let mut second = hpa(share);
+    let mut second = web();
     second["metadata"]["name"] = "second".into();
     let elsewhere = build::with(
         second.clone(),
@@ -787,25 +740,25 @@ fn a_second_hpa_for_the_target_is_found() {
     let mut paused = scaled_object("web", "");
     paused["metadata"]["annotations"] = json!({"autoscaling.keda.sh/paused": "true"});
     for (documents, other) in [
-        (vec![hpa(share)], None),
-        (vec![hpa(share), second.clone()], Some("default/second")),
-        (vec![hpa(share), elsewhere], None),
+        (vec![web()], None),
+        (vec![web(), second.clone()], Some("default/second")),
+        (vec![web(), elsewhere], None),
         (
-            vec![hpa(share), scaled_object("web", "")],
+            vec![web(), scaled_object("web", "")],
             Some("default/keda-hpa-web"),
         ),
         (
             vec![scaled_object("web", ""), scaled_object("b", "")],
             Some("default/keda-hpa-b"),
         ),
-        (vec![hpa(share), open], Some("default/keda-hpa-events")),
-        (vec![hpa(share), paused], None),
+        (vec![web(), open], Some("default/keda-hpa-events")),
+        (vec![web(), paused], None),
         // A ScaledObject from a cluster already has its HPA, which the input may lack.
-        (vec![hpa(share), scaled_object("web", "u")], None),
+        (vec![web(), scaled_object("web", "u")], None),
     ] {
         for target in [None, Some(deployment(3))] {
             let documents: Vec<Value> = documents.iter().cloned().chain(target).collect();
-            let flags = words(&["--cpu=90%", "--replicas=3"]);
+            let flags = ["--cpu=90%", "--replicas=3"];
             let pass = predict(&documents, &flags).expect("an answer");
             let after = if other.is_some() { 3 } else { 4 };
             assert_eq!(pass.decision.replicas_after(), Some(after), "{documents:?}");
@@ -826,9 +779,6 @@ fn a_second_hpa_for_the_target_is_found() {
 /// Replicas in a manifest are set whenever it is applied, whichever way it is given.
 #[test]
 fn replicas_in_the_manifest_of_the_target_are_found() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let mut unstated = deployment(3);
     unstated["spec"]["replicas"] = Value::Null;
     let running = |mut object: Value| {
@@ -836,20 +786,20 @@ fn replicas_in_the_manifest_of_the_target_are_found() {
         object
     };
     for (documents, is_found) in [
-        ([hpa(share), deployment(3)], true),
-        ([hpa(share), unstated], false),
+        ([web(), deployment(3)], true),
+        ([web(), unstated], false),
         // What runs has replicas in any case.
-        ([hpa(share), running(deployment(3))], false),
+        ([web(), running(deployment(3))], false),
         (
             [
-                hpa(share),
+                web(),
                 build::with(deployment(3), &json!({"status": {"replicas": 3}})),
             ],
             false,
         ),
-        ([running(hpa(share)), deployment(3)], false),
+        ([running(web()), deployment(3)], false),
     ] {
-        let pass = predict(&documents, &words(&["--cpu=90%", "--replicas=3"])).expect("an answer");
+        let pass = predict(&documents, &["--cpu=90%", "--replicas=3"]).expect("an answer");
         let found = published(&pass)["findings"].to_string();
         assert_eq!(
             found.contains("other-writer"),
@@ -862,9 +812,6 @@ fn replicas_in_the_manifest_of_the_target_are_found() {
 /// A manifest passes the same checks as one of `--hpa`. What has a uid has passed its API server.
 #[test]
 fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let spec = "manifest: Deployment/web: spec";
     let container = format!("{spec}.template.spec.containers[0]");
     let target = |patch: Value| build::with(deployment(3), &json!({"spec": patch}));
@@ -882,9 +829,9 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
             "manifest: Deployment/web: no matches for kind \"Deployment\" in version \"{version}\""
         )
     };
-    let old = build::with(hpa(share), &json!({"apiVersion": "autoscaling/v2beta2"}));
-    let typo = build::with(hpa(share), &json!({"spec": {"behavior": {"scaleup": {}}}}));
-    let mut of_v1 = hpa(share);
+    let old = build::with(web(), &json!({"apiVersion": "autoscaling/v2beta2"}));
+    let typo = build::with(web(), &json!({"spec": {"behavior": {"scaleup": {}}}}));
+    let mut of_v1 = web();
     of_v1["apiVersion"] = "autoscaling/v1".into();
     let scaled_object = json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
@@ -892,11 +839,10 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
         "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCounts": 5,
             "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
     });
-    let valid = || hpa(share);
     let cpus = "resources.requests[cpus]: Invalid value: \"cpus\": must be a standard resource";
     for (own, target, cause) in [
         (
-            valid(),
+            web(),
             target(json!({"template": {"metadata": {"labels": {"app": "api"}}}})),
             format!(
                 "{spec}.template.metadata.labels: Invalid value: {{\"app\":\"api\"}}: `selector` does not match \
@@ -904,37 +850,37 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
             ),
         ),
         (
-            valid(),
+            web(),
             target(json!({"selector": null})),
             format!("{spec}.selector: Required value"),
         ),
-        (valid(), target(json!({"replicas": -1})), format!("{spec}.replicas: Invalid value: -1: must be")),
-        (valid(), of_pods(json!({"containers": []})), format!("{spec}.template.spec.containers: Required")),
-        (valid(), target(json!({"template": {"spec": null}})), format!("{spec}.template.spec.containers: Req")),
+        (web(), target(json!({"replicas": -1})), format!("{spec}.replicas: Invalid value: -1: must be")),
+        (web(), of_pods(json!({"containers": []})), format!("{spec}.template.spec.containers: Required")),
+        (web(), target(json!({"template": {"spec": null}})), format!("{spec}.template.spec.containers: Req")),
         (
-            valid(),
+            web(),
             of_pods(json!({"restartPolicy": "Never"})),
             format!(
                 "{spec}.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\""
             ),
         ),
-        (valid(), of_container(json!({"image": null})), format!("{container}.image: Required value")),
-        (valid(), of_container(json!({"name": "App_1"})), format!("{container}.name: Invalid value")),
-        (valid(), requests(json!({"cpu": "-1"})), format!("{container}.resources.requests[cpu]: Invalid")),
+        (web(), of_container(json!({"image": null})), format!("{container}.image: Required value")),
+        (web(), of_container(json!({"name": "App_1"})), format!("{container}.name: Invalid value")),
+        (web(), requests(json!({"cpu": "-1"})), format!("{container}.resources.requests[cpu]: Invalid")),
         (
-            valid(),
+            web(),
             requests(json!({"cpus": "1"})),
             format!("{container}.{cpus} type or fully qualified; {}.{cpus} for containers", &container[26..]),
         ),
         (
-            valid(),
+            web(),
             of_container(json!({"resources": {"request": {"cpu": "1"}}})),
             "manifest: Deployment/web: unknown field \"spec.template.spec.containers[0].resources.request\", did you \
              mean \"spec.template.spec.containers[0].resources.requests\"?"
                 .to_owned(),
         ),
-        (valid(), in_version("apps/v1beta1"), unserved("apps/v1beta1")),
-        (valid(), in_version("extensions/v1beta1"), unserved("extensions/v1beta1")),
+        (web(), in_version("apps/v1beta1"), unserved("apps/v1beta1")),
+        (web(), in_version("extensions/v1beta1"), unserved("extensions/v1beta1")),
         (
             old,
             deployment(3),
@@ -953,17 +899,12 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
             "manifest: unknown field \"spec.minReplicaCounts\", did you mean \"spec.minReplicaCount\"?".to_owned(),
         ),
     ] {
-        let flags = words(&["--cpu=90%", "--replicas=3"]);
+        let flags = ["--cpu=90%", "--replicas=3"];
         let e = predict(&[own.clone(), target.clone()], &flags).expect_err("an error");
         assert!(e.message.starts_with(&cause), "{}\n{cause}", e.message);
         // With --hpa it is the same.
-        let documents = build::list([own.clone(), target.clone()]);
-        let mut objects = Objects { are_manifests: true, ..Objects::default() };
-        read_text(&documents, "manifest", &mut objects).expect("documents");
-        let options = Options { name: "web".to_owned(), ..Options::default() };
-        let supposed = suppose(&[hpa(share), deployment(3)], &flags, &[]).expect("pods");
-        let other = Candidate::find(&objects, &options, "manifest", Validate::Strict);
-        let other = other.and_then(|own| {
+        let supposed = suppose(&[web(), deployment(3)], &flags, &[]).expect("pods");
+        let other = candidate("manifest", &[own.clone(), target.clone()]).and_then(|own| {
             let (input, mut assumptions) = supposed;
             assumptions.replace_hpa(own);
             apply(input, &assumptions)
@@ -983,21 +924,18 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
 /// A container that the pods do not have has no usage, so nothing is asked for.
 #[test]
 fn a_container_that_no_pod_has_is_answered_for() {
-    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let other = build::with(
-        of_container.clone(),
+        of_container(),
         &json!({"containerResource": {"container": "nope"}}),
     );
-    let mut both = hpa(share);
-    both["spec"]["metrics"] = json!([share, other]);
+    let mut both = web();
+    both["spec"]["metrics"] = json!([share(), other]);
     for (own, flags, after, unread) in [
         (hpa(&other), &[][..], Some(3), 0),
         (both.clone(), &["--cpu=90%"], Some(4), 0),
         (both, &[], None, 1),
     ] {
-        let pass = predict(&[own, deployment(3)], &words(flags)).expect("a pass");
+        let pass = predict(&[own, deployment(3)], flags).expect("a pass");
         let outcome = &pass.decision.outcome;
         assert_eq!(outcome.unread.len(), unread, "{flags:?}");
         if after.is_some() {
@@ -1015,7 +953,7 @@ fn a_container_that_no_pod_has_is_answered_for() {
         );
     }
     // Where nothing is known of the pods, they have it.
-    let pass = predict(&[hpa(&other)], &words(&["--replicas=3"])).expect("a pass");
+    let pass = predict(&[hpa(&other)], &["--replicas=3"]).expect("a pass");
     assert_eq!(pass.decision.outcome.unread.len(), 1);
 }
 
@@ -1032,12 +970,12 @@ fn a_metric_without_a_selector_is_told_from_one_with() {
         .as_array_mut()
         .expect("a list")
         .push(external);
-    let pass = predict(std::slice::from_ref(&own), &words(&["--replicas=3"])).expect("a pass");
+    let pass = predict(std::slice::from_ref(&own), &["--replicas=3"]).expect("a pass");
     let metrics = &pass.input.snapshot.hpa.spec.metrics;
     let names: Vec<String> = metrics.iter().map(|own| own.flag_name(metrics)).collect();
     assert_eq!(names, ["lag{}", "lag{q=a}"]);
     let values = names.iter().map(|name| format!("--metric={name}=30"));
-    let flags: Vec<String> = values.chain(words(&["--replicas=3"])).collect();
+    let flags = Vec::from_iter(values.chain(["--replicas=3".to_owned()]));
     assert_eq!(
         predict(&[own], &flags)
             .expect("an answer")
@@ -1051,18 +989,15 @@ fn a_metric_without_a_selector_is_told_from_one_with() {
 
 #[test]
 fn a_controller_has_the_selector_of_its_template() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     // A ReplicationController has a default.
     let mut controller = deployment(3);
     controller["apiVersion"] = "v1".into();
     controller["kind"] = "ReplicationController".into();
     controller["spec"]["selector"] = Value::Null;
-    let mut own = hpa(share);
+    let mut own = web();
     own["spec"]["scaleTargetRef"] =
         json!({"apiVersion": "v1", "kind": "ReplicationController", "name": "web"});
-    let pass = predict(&[own, controller], &words(&["--cpu=90%"])).expect("an answer");
+    let pass = predict(&[own, controller], &["--cpu=90%"]).expect("an answer");
     assert_eq!(pass.decision.replicas_after(), Some(4));
 }
 
@@ -1084,9 +1019,6 @@ fn a_scale_is_known_whatever_its_target_states() {
 
 #[test]
 fn a_status_that_contradicts_ready_pods_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let told = "the status of Deployment/web has 1 of 3 replicas ready, but all assumed pods are ready: --unready 2 \
                 assumes otherwise";
     let none = "the status of Deployment/web has 0 of 3 replicas ready, but all assumed pods are ready: --unready 3 \
@@ -1131,11 +1063,8 @@ fn a_status_that_contradicts_ready_pods_is_told() {
     ] {
         let mut target = deployment(3);
         target["status"] = status.clone();
-        let flags: Vec<String> = words(&["--cpu=90%"])
-            .into_iter()
-            .chain(words(flags))
-            .collect();
-        let notes = notes_of(&predict(&[hpa(share), target], &flags).expect("an answer"));
+        let flags = [&["--cpu=90%"], flags].concat();
+        let notes = notes_of(&predict(&[web(), target], &flags).expect("an answer"));
         let found = notes.iter().find(|note| note.contains("replicas ready"));
         assert_eq!(found.map(|note| &**note), expected, "{status} {flags:?}");
     }
@@ -1144,10 +1073,7 @@ fn a_status_that_contradicts_ready_pods_is_told() {
 /// A Rollout may use the template of a Deployment. Without that template, the pods are assumed without requests.
 #[test]
 fn a_template_that_the_input_lacks_is_told() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let mut hpa = hpa(share);
+    let mut hpa = web();
     hpa["spec"]["scaleTargetRef"] =
         json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
     let rollout = json!({
@@ -1161,10 +1087,10 @@ fn a_template_that_the_input_lacks_is_told() {
     let mut own = rollout.clone();
     own["spec"]["template"] = template();
     for (rollout, is_told) in [(rollout.clone(), true), (own, false)] {
-        let pass = predict(&[hpa.clone(), rollout], &words(&["--cpu=90%"])).expect("an answer");
+        let pass = predict(&[hpa.clone(), rollout], &["--cpu=90%"]).expect("an answer");
         assert_eq!(notes_of(&pass).iter().any(|note| note == told), is_told);
     }
-    let e = predict(&[hpa, rollout], &words(&["--cpu=300m"])).expect_err("no request");
+    let e = predict(&[hpa, rollout], &["--cpu=300m"]).expect_err("no request");
     let hint = "state the request with --request cpu=VALUE, or add the manifest of Deployment/web \
                 (spec.workloadRef) with another -f";
     assert_eq!(e.hint.as_deref(), Some(hint));
@@ -1173,16 +1099,10 @@ fn a_template_that_the_input_lacks_is_told() {
 /// A prediction of assumed pods has nothing that was observed, in any format.
 #[test]
 fn nothing_was_observed_of_assumed_pods() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let flags = words(&["--cpu=90%", "--replicas=3"]);
+    let flags = ["--cpu=90%", "--replicas=3"];
     let pods = (0..3).map(pod);
-    let state: Vec<Value> = [hpa(share), deployment(3)]
-        .into_iter()
-        .chain(pods)
-        .collect();
-    for (documents, is_observed) in [(vec![hpa(share)], false), (state, true)] {
+    let state: Vec<Value> = [web(), deployment(3)].into_iter().chain(pods).collect();
+    for (documents, is_observed) in [(vec![web()], false), (state, true)] {
         let (input, assumptions) = suppose(&documents, &flags, &[]).expect("pods");
         let observed = Pass::run(input.clone());
         let (input, overrides) = apply(input, &assumptions).expect("an answer");
@@ -1220,9 +1140,6 @@ fn nothing_was_observed_of_assumed_pods() {
 /// A command to paste assumes what the answer assumes; without that, it would fail here.
 #[test]
 fn commands_of_findings_have_the_assumptions() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     for (flags, expected) in [
         (
             &["--cpu=900%", "--replicas=2"][..],
@@ -1234,7 +1151,7 @@ fn commands_of_findings_have_the_assumptions() {
             "kubectl hpa predict web -n default --max 36 --replicas 5 --cpu 500%",
         ),
     ] {
-        let published = published(&predict(&[hpa(share)], &words(flags)).expect("an answer"));
+        let published = published(&predict(&[web()], flags).expect("an answer"));
         let findings = published["findings"].as_array().expect("a list").iter();
         let commands = findings.flat_map(|it| it["commands"].as_array().expect("a list"));
         let commands: Vec<&str> = commands.filter_map(Value::as_str).collect();
@@ -1244,8 +1161,8 @@ fn commands_of_findings_have_the_assumptions() {
             .iter()
             .filter_map(|own| own.strip_prefix("kubectl hpa predict "))
         {
-            let flags: Vec<String> = command.split(' ').skip(3).map(str::to_owned).collect();
-            predict(&[hpa(share)], &flags).unwrap_or_else(|e| panic!("{command}: {e}"));
+            let flags = Vec::from_iter(command.split(' ').skip(3));
+            predict(&[web()], &flags).unwrap_or_else(|e| panic!("{command}: {e}"));
         }
     }
 }
@@ -1253,30 +1170,24 @@ fn commands_of_findings_have_the_assumptions() {
 /// Assumed pods are alike, and as of long ago, only because they are assumed.
 #[test]
 fn assumed_pods_are_no_evidence() {
-    let [_, (memory, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let state = [hpa(memory), deployment(4)];
+    let state = [hpa(&memory()), deployment(4)];
     for flags in [
         &["--memory=300Mi"][..],
         &["--memory=300Mi", "--max=4"],
         &["--memory=300Mi", "--max=4", "--replicas=4"],
     ] {
-        let published = published(&predict(&state, &words(flags)).expect("an answer"));
+        let published = published(&predict(&state, flags).expect("an answer"));
         let findings = published["findings"].as_array().expect("a list").iter();
         let codes: Vec<&str> = findings.filter_map(|it| it["code"].as_str()).collect();
         assert!(!codes.contains(&"memory-baseline"), "{codes:?}");
         assert!(!published["findings"].to_string().contains("d ago"));
     }
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let mut bare = deployment(4);
     let containers = &mut bare["spec"]["template"]["spec"]["containers"];
     let containers = containers.as_array_mut().expect("a list");
     containers.push(json!({"name": "proxy", "image": "proxy:1"}));
     for usage in ["--cpu=0", "--cpu=300m"] {
-        let pass = predict(&[hpa(share), bare.clone()], &words(&[usage]));
+        let pass = predict(&[web(), bare.clone()], &[usage]);
         let findings = published(&pass.expect("an answer"))["findings"].to_string();
         let container = "Container proxy, in web-assumed-1";
         assert!(findings.contains("missing-request"), "{findings}");
@@ -1287,16 +1198,10 @@ fn assumed_pods_are_no_evidence() {
 /// Without a template, a share of the request is no amount, so nothing is said in amounts or decided by them.
 #[test]
 fn a_request_that_nothing_states_is_no_amount() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let flags = words(&["--cpu=90%", "--replicas=3", "--max=3"]);
+    let flags = ["--cpu=90%", "--replicas=3", "--max=3"];
     let expected = Expression::parse("metric.cpu.averageValue < 2").expect("an expression");
     let field = &expected.fields[0].1;
-    for (documents, is_stated) in [
-        (vec![hpa(share)], false),
-        (vec![hpa(share), deployment(3)], true),
-    ] {
+    for (documents, is_stated) in [(vec![web()], false), (vec![web(), deployment(3)], true)] {
         let pass = predict(&documents, &flags).expect("an answer");
         let findings = published(&pass)["findings"].to_string();
         assert!(findings.contains("at-max"), "{findings}");
@@ -1311,20 +1216,14 @@ fn a_request_that_nothing_states_is_no_amount() {
 /// A metric of the pods and one of their only container are based on one usage: each value is enough for both.
 #[test]
 fn one_value_serves_all_metrics_of_a_usage() {
-    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
-    let mut both = hpa(share);
-    both["spec"]["metrics"] = json!([share, of_container]);
+    let mut both = web();
+    both["spec"]["metrics"] = json!([share(), of_container()]);
     for (flags, expected) in [
         (&["--cpu=90%"][..], Some((4, 4))),
         (&["--cpu=app=90%"], Some((4, 4))),
         (&["--cpu=app=140%", "--cpu=proxy=0%"], Some((3, 6))),
     ] {
-        let flags: Vec<String> = words(&["--replicas=3"])
-            .into_iter()
-            .chain(words(flags))
-            .collect();
+        let flags = [&["--replicas=3"], flags].concat();
         let pass = predict(&[both.clone()], &flags).expect("an answer");
         assert!(pass.decision.outcome.unread.is_empty(), "{flags:?}");
         let proposals = pass.decision.metrics().map(|step| match &step.result {
@@ -1334,10 +1233,7 @@ fn one_value_serves_all_metrics_of_a_usage() {
         let proposals: Vec<i32> = proposals.collect();
         assert_eq!(Some((proposals[0], proposals[1])), expected, "{flags:?}");
     }
-    let e = predict(
-        &[both],
-        &words(&["--replicas=3", "--cpu=90%", "--cpu=app=90%"]),
-    );
+    let e = predict(&[both], &["--replicas=3", "--cpu=90%", "--cpu=app=90%"]);
     let e = e.expect_err("an error");
     assert_eq!(
         &*e.message,
@@ -1349,11 +1245,8 @@ fn one_value_serves_all_metrics_of_a_usage() {
 /// A hint names only what helps: the manifest of a custom resource says nothing of its replicas and pods.
 #[test]
 fn hints_name_what_gives_the_answer() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let of_kind = |version: &str, kind: &str| {
-        let mut own = hpa(share);
+        let mut own = web();
         own["spec"]["scaleTargetRef"] = json!({"apiVersion": version, "kind": kind, "name": "web"});
         own
     };
@@ -1414,7 +1307,7 @@ fn hints_name_what_gives_the_answer() {
             "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
         ),
     ] {
-        let e = predict(&[of_kind(version, kind)], &words(flags)).expect_err("an error");
+        let e = predict(&[of_kind(version, kind)], flags).expect_err("an error");
         assert_eq!(
             e.hint.as_deref(),
             Some(expected),
@@ -1422,7 +1315,7 @@ fn hints_name_what_gives_the_answer() {
             e.message
         );
     }
-    let pass = predict(&[hpa(share)], &words(&["--replicas=0"])).expect("an answer");
+    let pass = predict(&[web()], &["--replicas=0"]).expect("an answer");
     assert_eq!(
         pods_of(&published(&pass)),
         "none (the input has no pods of the target)"

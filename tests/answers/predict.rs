@@ -48,14 +48,16 @@ fn named() -> Options {
     }
 }
 
-fn predict(input: &Input, flags: &[String]) -> Result<Decision, Error> {
-    predict_after(&decide(input), input, flags)
+/// Returns the input that flags of `predict` assume, and each change to it.
+fn assume(
+    input: &Input,
+    flags: impl IntoIterator<Item: AsRef<str>>,
+) -> Result<(Input, Vec<Override>), Error> {
+    common::assumed(flags)?.apply(input.clone(), &decide(input))
 }
 
-/// Predicts from an input whose pass is known.
-fn predict_after(pass: &Decision, input: &Input, flags: &[String]) -> Result<Decision, Error> {
-    let (assumed, _) = common::assumed(flags)?.apply(input.clone(), pass)?;
-    Ok(decide(&assumed))
+fn predict(input: &Input, flags: impl IntoIterator<Item: AsRef<str>>) -> Result<Decision, Error> {
+    Ok(decide(&assume(input, flags)?.0))
 }
 
 /// The first field of the recorded answer that a decision does not have.
@@ -116,8 +118,9 @@ fn over_recorded(at_least: usize, compare: impl Fn(&Case, Input) -> Option<Resul
 /// Compares what is predicted with what was recorded.
 fn as_recorded(case: &Case, input: &Input, flags: &[String]) -> Result<bool, String> {
     let before = decide(input);
-    let decision = predict_after(&before, input, flags).map_err(|e| format!("{flags:?}: {e}"))?;
-    match difference(&decision, &case.expected) {
+    let assumed = common::assumed(flags).and_then(|own| own.apply(input.clone(), &before));
+    let (assumed, _) = assumed.map_err(|e| format!("{flags:?}: {e}"))?;
+    match difference(&decide(&assumed), &case.expected) {
         None => Ok(difference(&before, &case.expected).is_some()),
         Some(e) => Err(format!("{flags:?}: {e}")),
     }
@@ -577,10 +580,10 @@ fn answers_follow_from_the_rules() {
             "disabled",
         ),
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let decision = predict(&web(), &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let decision = predict(&web(), flags.split_whitespace());
+        let decision = decision.unwrap_or_else(|e| panic!("{flags}: {e}"));
         let answer = (decision.proposal, decision.replicas_after());
-        assert_eq!(answer, (proposal, Some(replicas)), "{flags:?}: {because}");
+        assert_eq!(answer, (proposal, Some(replicas)), "{flags}: {because}");
     }
 }
 
@@ -593,7 +596,7 @@ fn a_share_of_the_only_pod_is_the_share_of_all_pods() {
     for (share, used) in [("80%", 80), ("80.5%", 80), ("33.3%", 33), ("0.5%", 0)] {
         for flag in ["--cpu=", "--pod=web-1:cpu="] {
             let flag = format!("{flag}{share}");
-            let decision = predict(&input, std::slice::from_ref(&flag)).expect("a decision");
+            let decision = predict(&input, [&flag]).expect("a decision");
             let cpu = decision.metric(0).expect("cpu");
             assert_eq!(cpu.pods[0].value, Some(used), "{flag}");
         }
@@ -614,15 +617,13 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
         ("--missing=4", "web-4, web-1, web-2, web-3"),
         ("--replicas=5 --missing=1", "web-3"),
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = common::assumed(&flags).expect("assumptions");
-        let applied = assumptions.apply(input.clone(), &decide(&input));
-        let (_, overrides) = applied.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let assumed = assume(&input, flags.split_whitespace());
+        let (_, overrides) = assumed.unwrap_or_else(|e| panic!("{flags}: {e}"));
         let own = overrides
             .iter()
             .find(|own| !own.pods.is_empty())
             .expect("pods");
-        assert_eq!(own.assumed, pods, "{flags:?}");
+        assert_eq!(own.assumed, pods, "{flags}");
     }
 }
 
@@ -691,11 +692,8 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         let said = found.map(|it| it.advice() + if warns(it) { "!" } else { "" });
         said.collect()
     };
-    let assumed = |input: &Input, flags: &str| {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = common::assumed(&flags).expect("assumptions");
-        Pass::run(assumptions.apply(input.clone(), &decide(input)).unwrap().0)
-    };
+    let assumed =
+        |input: &Input, flags: &str| Pass::run(assume(input, flags.split_whitespace()).unwrap().0);
     let mut input = web();
     for flags in [
         "--unready=2",
@@ -1040,10 +1038,7 @@ fn replicas_that_are_assumed_have_no_writer() {
     ) = (3, 3);
     let max = input.snapshot.hpa.spec.max_replicas;
     let found = |flags: &[&str]| {
-        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let assumed = common::assumed(&flags)
-            .unwrap()
-            .apply(input.clone(), &decide(&input));
+        let assumed = assume(&input, flags);
         let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
         let findings = serde_json::to_value(Explanation::new(&pass)).expect("JSON");
         let all = findings["findings"].as_array().cloned().unwrap_or_default();
@@ -1077,14 +1072,14 @@ fn replicas_that_are_assumed_have_no_writer() {
 
 #[test]
 fn running_pods_get_values_where_there_are_none() {
-    let flags = ["--cpu=90%".to_owned()];
+    let flags = ["--cpu=90%"];
     let mut nothing = web();
     nothing.snapshot.pod_metrics.clear();
     let mut failed = web();
     failed.snapshot.metrics[0] = MetricAnswer::Failed("down".to_owned());
     for input in [nothing, failed] {
         // A load gives none to those that are assumed to have none.
-        let missing = common::assumed(&["--missing=1".to_owned()]).expect("assumptions");
+        let missing = common::assumed(["--missing=1"]).expect("assumptions");
         let trace = Trace::read(b"time,cpu\n0s,400m\n1m,400m\n", "load.csv").expect("a trace");
         let options = TimelineOptions {
             others: Vec::new(),
@@ -1108,16 +1103,16 @@ fn running_pods_get_values_where_there_are_none() {
             predict(&input, &flags).map(|d| d.replicas_after()),
             Ok(Some(8))
         );
-        let change = predict(&input, &["--cpu=x2".to_owned()]).expect_err("nothing was observed");
+        let change = predict(&input, ["--cpu=x2"]).expect_err("nothing was observed");
         assert_eq!(change.message, "cpu: there is no observed value to change");
         // Except those that are assumed to have none.
-        let missing = ["--missing=web-4".to_owned(), flags[0].clone()];
+        let missing = ["--missing=web-4", flags[0]];
         assert_eq!(
             predict(&input, &missing).map(|d| d.replicas_after()),
             Ok(Some(6))
         );
     }
-    let missing = ["--missing=4".to_owned(), flags[0].clone()];
+    let missing = ["--missing=4", flags[0]];
     let error = predict(&web(), &missing).expect_err("none has a value");
     assert_eq!(
         error.message,
@@ -1138,7 +1133,7 @@ fn why_no_pod_can_have_a_value_is_said() {
         let mut input = several();
         input.snapshot.pod_metrics.clear();
         change(&mut input.snapshot);
-        let e = predict(&input, &[flag.to_owned()]).expect_err("no pod");
+        let e = predict(&input, [flag]).expect_err("no pod");
         assert_eq!(e.kind.exit_code(), 2);
         (e.message, e.hint)
     };
@@ -1223,11 +1218,7 @@ fn amounts_are_plain_beside_what_is_assumed() {
         .target;
     (target.average_utilization, target.average_value) = (None, Some(exact));
     target.type_ = "AverageValue".to_owned();
-    let flags = ["--target=cpu=1".to_owned()];
-    let (_, overrides) = common::assumed(&flags)
-        .expect("flags")
-        .apply(input.clone(), &decide(&input))
-        .expect("it is");
+    let (_, overrides) = assume(&input, ["--target=cpu=1"]).expect("it is");
     let observed = overrides[0].observed.as_ref().expect("a target");
     assert_eq!(
         (&*observed.plain(), &*observed.to_string()),
@@ -1235,20 +1226,12 @@ fn amounts_are_plain_beside_what_is_assumed() {
     );
     assert_eq!(json!(observed), json!("937872588800m"));
     // Below minReplicas, the pass ignores what it comes to.
-    let flags = ["--replicas=1", "--cpu=x2"].map(str::to_owned);
-    let (input, mut overrides) = common::assumed(&flags)
-        .expect("flags")
-        .apply(web(), &decide(&web()))
-        .expect("it is");
+    let (input, mut overrides) = assume(&web(), ["--replicas=1", "--cpu=x2"]).expect("it is");
     let last = overrides.last_mut().expect("the cpu");
     last.came_to(&input.snapshot, &decide(&input));
     assert_eq!(json!(last.result), json!("100%"));
     // Nor is the usage of a container.
-    let flags = ["--replicas=1", "--cpu=app=x2"].map(str::to_owned);
-    let (assumed, mut overrides) = common::assumed(&flags)
-        .expect("flags")
-        .apply(web(), &decide(&web()))
-        .expect("it is");
+    let (assumed, mut overrides) = assume(&web(), ["--replicas=1", "--cpu=app=x2"]).expect("it is");
     let last = overrides.last_mut().expect("the cpu of app");
     last.came_to(&assumed.snapshot, &decide(&assumed));
     assert_eq!(json!(last.result), json!("100%"));
@@ -1256,7 +1239,7 @@ fn amounts_are_plain_beside_what_is_assumed() {
 
 #[test]
 fn a_metric_that_is_missing_fails_as_an_api_that_is_down() {
-    let decision = predict(&web(), &["--cpu=missing".to_owned()]).expect("a decision");
+    let decision = predict(&web(), ["--cpu=missing"]).expect("a decision");
     let expected = "failed to get cpu utilization: unable to get metrics for resource cpu: unable \
                     to fetch metrics from resource metrics API: the server is currently unable to \
                     handle the request (get pods.metrics.k8s.io)";
@@ -1618,8 +1601,7 @@ fn what_cannot_be_is_refused_with_what_can() {
             "",
         ),
     ] {
-        let typed: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let error = predict(&web(), &typed).expect_err(flags);
+        let error = predict(&web(), flags.split_whitespace()).expect_err(flags);
         assert_eq!(error.kind.exit_code(), 2, "{flags}");
         assert!(
             error.message.contains(message),
@@ -1755,7 +1737,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "give an amount, such as 250m or 512Mi",
         ),
     ] {
-        let error = predict(&sidecars(), &[format!("--request={typed}")]).expect_err(typed);
+        let error = predict(&sidecars(), [format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.kind.exit_code(), 2, "{typed}");
         assert_eq!(error.message, format!("--request {typed}: {message}"));
         assert_eq!(error.hint.unwrap_or_default(), hint, "{typed}");
@@ -1770,21 +1752,20 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "keep one of --request cpu=x2 and --request app=cpu=1",
         ),
     ] {
-        let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
-        let error = predict(&sidecars(), &flags).expect_err(hint);
+        let error = predict(&sidecars(), flags.split(' ')).expect_err(hint);
         let message = "the cpu request of app is set twice";
         assert_eq!((error.kind.exit_code(), &*error.message), (2, message));
         assert_eq!(error.hint.as_deref(), Some(hint));
     }
-    let error = predict(&as_a_whole(), &["--request=app=cpu=1".to_owned()]).expect_err("whole");
+    let error = predict(&as_a_whole(), ["--request=app=cpu=1"]).expect_err("whole");
     assert_eq!(error.hint.as_deref(), Some("--request cpu=1 changes that"));
-    let error = predict(&as_a_whole(), &["--request=cpu=50m".to_owned()]).expect_err("too little");
+    let error = predict(&as_a_whole(), ["--request=cpu=50m"]).expect_err("too little");
     assert_eq!(
         error.message,
         "--request cpu=50m: the containers of a pod would request 170m cpu, more than the 50m of the pod as a \
          whole (spec.resources)"
     );
-    assert!(predict(&as_a_whole(), &["--request=cpu=170m".to_owned()]).is_ok());
+    assert!(predict(&as_a_whole(), ["--request=cpu=170m"]).is_ok());
     // Nor may a request be above the limit of its container, or of the pod as a whole.
     let limits = || serde_json::from_value(json!({"cpu": "250m"})).expect("limits");
     let (mut limited, mut whole) = (sidecars(), as_a_whole());
@@ -1802,7 +1783,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "the cpu request of the pods would be 300m, above the limit of 250m",
         ),
     ] {
-        let error = predict(input, &[format!("--request={typed}")]).expect_err(typed);
+        let error = predict(input, [format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.message, format!("--request {typed}: {message}"));
         let hint = "the API server would reject such a pod: raise the limit, too, in a manifest of the target (--hpa)";
         assert_eq!(error.hint.as_deref(), Some(hint));
@@ -1826,7 +1807,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             "the cpu request of app would be 260m, above the limit of 250m",
         ),
     ] {
-        let error = predict(input, &[format!("--request={typed}")]).expect_err(typed);
+        let error = predict(input, [format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.message, format!("--request {typed}: {message}"));
     }
     for (input, typed) in [
@@ -1838,7 +1819,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
         (&whole, "cpu=250m"),
     ] {
         assert!(
-            predict(input, &[format!("--request={typed}")]).is_ok(),
+            predict(input, [format!("--request={typed}")]).is_ok(),
             "{typed}"
         );
     }
@@ -1873,7 +1854,7 @@ fn follows_the_containers(input: &Input, made_of: &Pod) {
         ("cpu=300m", Ok(300)),
         ("app=cpu=1", Err(format!("--request app=cpu=1: {above}"))),
     ] {
-        let assumptions = common::assumed(&[format!("--request={typed}")]).expect(typed);
+        let assumptions = common::assumed([format!("--request={typed}")]).expect(typed);
         let applied = assumptions.apply(input.clone(), &decide(&input));
         let requested = applied.map(|(changed, _)| {
             let requests = &changed.snapshot.pods[1].requests;
@@ -1886,10 +1867,8 @@ fn follows_the_containers(input: &Input, made_of: &Pod) {
 #[test]
 fn a_request_is_that_of_the_containers_that_are_meant() {
     let told = |input: &Input, flags: &str| {
-        let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
-        let assumed =
-            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
-        let (input, overrides) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let assumed = assume(input, flags.split(' '));
+        let (input, overrides) = assumed.unwrap_or_else(|e| panic!("{flags}: {e}"));
         let words: Vec<String> = overrides
             .iter()
             .map(|own| {
@@ -1971,9 +1950,7 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
 #[test]
 fn a_request_that_is_far_from_the_observed_one_is_questioned() {
     let far = |typed: &str| {
-        let flags = [format!("--request={typed}")];
-        let assumed =
-            common::assumed(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
+        let assumed = assume(&sidecars(), [format!("--request={typed}")]);
         let (input, _) = assumed.unwrap_or_else(|e| panic!("{typed}: {e}"));
         let far = |note: &Note| {
             let Subject::RequestFar { item } = &note.subject else {
@@ -2022,8 +1999,8 @@ fn a_request_that_is_far_from_the_observed_one_is_questioned() {
 fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     // What each pod uses and requests in all.
     let rows = |input: &Input, flags: &str| {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let decision = predict(input, &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let decision = predict(input, flags.split_whitespace());
+        let decision = decision.unwrap_or_else(|e| panic!("{flags}: {e}"));
         let rows = decision
             .metric(0)
             .expect("cpu")
@@ -2082,7 +2059,7 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
         rows(&unread, "--cpu=app=8m --cpu=proxy=1m --cpu=log=1m"),
         both(10)
     );
-    let error = predict(&unread, &["--cpu=app=8m".to_owned()]).expect_err("unknown");
+    let error = predict(&unread, ["--cpu=app=8m"]).expect_err("unknown");
     assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
 }
 
@@ -2151,8 +2128,7 @@ fn a_percentage_is_refused_only_where_it_has_no_base() {
             Ok("200% of the request was 30%: 260 260"),
         ),
     ] {
-        let assumed = common::assumed(&[flag.to_owned()])
-            .and_then(|own| own.apply(input.clone(), &decide(input)));
+        let assumed = assume(input, [flag]);
         let told = assumed.map(|(input, mut overrides)| {
             let (own, decision) = (&mut overrides[0], decide(&input));
             own.came_to(&input.snapshot, &decision);
@@ -2201,9 +2177,8 @@ fn one_pod_does_not_speak_for_others_that_were_not_read() {
         ("--pod=web-1:cpu=100% --pod=web-2:cpu=90%", None),
         ("--pod=web-1:cpu=100% --cpu=90%", None),
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let error = predict(&unread, &flags).err().map(|e| e.message);
-        assert_eq!(error, said, "{flags:?}");
+        let error = predict(&unread, flags.split_whitespace()).err();
+        assert_eq!(error.map(|e| e.message), said, "{flags}");
     }
 }
 
@@ -2235,10 +2210,8 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
 #[test]
 fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let assumed = |input: &Input, flags: &str| {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumed =
-            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
-        assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0
+        let assumed = assume(input, flags.split_whitespace());
+        assumed.unwrap_or_else(|e| panic!("{flags}: {e}")).0
     };
     let find = |input: &Input, flags: &str| {
         kept_targets(&Pass::run(input.clone()), &Pass::run(assumed(input, flags)))
@@ -2374,14 +2347,13 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
             ),
         ),
     ] {
-        let flags = [flags.to_owned()];
-        let error = predict(&percent, &flags).expect_err("it is ambiguous");
+        let error = predict(&percent, [flags]).expect_err("it is ambiguous");
         assert_eq!(
             (error.kind.exit_code(), &error.message, error.hint),
             (2, &refusal, None)
         );
         // Compared with an average in cores, it is cores.
-        assert!(predict(&average, &flags).is_ok(), "{flags:?}");
+        assert!(predict(&average, [flags]).is_ok(), "{flags}");
     }
     for flag in [
         "--cpu=400Mi",
@@ -2390,7 +2362,7 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
         "--target=cpu=400Mi",
     ] {
         for input in [&percent, &average] {
-            let error = predict(input, &[flag.to_owned()]).expect_err("no unit of cpu");
+            let error = predict(input, [flag]).expect_err("no unit of cpu");
             assert_eq!(error.kind.exit_code(), 2);
             let typed = flag.replacen('=', " ", 1);
             let said = format!("{typed}: Mi is not a unit of cpu, which is measured in cores: ");
@@ -2456,8 +2428,8 @@ fn containers_and_selectors_narrow_a_metric() {
         ("--metric=depth{queue=b}=x4.6", [1, 1, 1, 4]),
         ("--target=depth{queue=b}=9", [1, 1, 1, 3]),
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let decision = predict(&several(), &flags).unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let decision = predict(&several(), flags.split_whitespace());
+        let decision = decision.unwrap_or_else(|e| panic!("{flags}: {e}"));
         let found: Vec<i32> = decision
             .trace
             .iter()
@@ -2497,7 +2469,7 @@ fn containers_and_selectors_narrow_a_metric() {
             "--target: 80% is not a target of depth{queue=a}",
         ),
     ] {
-        let error = predict(&several(), &[flag.to_owned()]).expect_err(flag);
+        let error = predict(&several(), [flag]).expect_err(flag);
         assert_eq!(
             (error.kind.exit_code(), &*error.message),
             (2, message),
@@ -2517,8 +2489,7 @@ fn a_candidate_for_another_target_is_refused() {
         );
         let mut objects = Objects::default();
         read_text(&text, "web.yaml", &mut objects).expect("a manifest");
-        let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
-        let mut assumptions = common::assumed(&flags).expect("readable flags");
+        let mut assumptions = common::assumed(flags).expect("readable flags");
         assumptions.replace_hpa(
             Candidate::find(&objects, &named(), "web.yaml", Validate::Strict).expect("one"),
         );

@@ -3,6 +3,8 @@
 
 use crate::common::{self, build};
 
+use std::iter;
+
 use jiff::Timestamp;
 use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine::decision::MetricResult;
@@ -100,7 +102,7 @@ fn pod(number: i32) -> Value {
 }
 
 /// The pass that is predicted from documents.
-fn predict(documents: &[Value], flags: &[impl AsRef<str>]) -> Result<Pass, Error> {
+fn predict(documents: &[Value], flags: impl IntoIterator<Item: AsRef<str>>) -> Result<Pass, Error> {
     let (input, assumptions) = suppose(documents, flags, &[])?;
     Ok(Pass::run(apply(input, &assumptions)?.0))
 }
@@ -128,10 +130,11 @@ fn candidate(file: &str, documents: &[Value]) -> Result<Candidate, Error> {
 /// The input with assumed pods, and the other assumptions.
 fn suppose(
     documents: &[Value],
-    flags: &[impl AsRef<str>],
+    flags: impl IntoIterator<Item: AsRef<str>>,
     candidates: &[Candidate],
 ) -> Result<(Input, Assumptions), Error> {
-    let args = common::typed(["web"].into_iter().chain(flags.iter().map(AsRef::as_ref)));
+    let flags = flags.into_iter().map(|flag| flag.as_ref().to_owned());
+    let args = common::typed(iter::once("web".to_owned()).chain(flags));
     let assumptions = Assumptions::read(&args.overrides)?;
     let now: Timestamp = build::NOW.parse().expect("a time");
     let mut objects = Objects::default();
@@ -521,7 +524,7 @@ fn a_target_in_another_namespace_is_told() {
             );
         }
         if let Err((places, remedy)) = &expected {
-            let notes = notes_of(&predict(&documents, &[""; 0]).expect("a report"));
+            let notes = notes_of(&predict(&documents, [""; 0]).expect("a report"));
             let want = format!("the input lacks the target Deployment web: {places}; {remedy}");
             assert!(notes.contains(&want), "{notes:?}");
         }
@@ -531,7 +534,7 @@ fn a_target_in_another_namespace_is_told() {
     for object in &mut dumped {
         object["metadata"]["uid"] = json!("u");
     }
-    let notes = notes_of(&predict(&dumped, &[""; 0]).expect("a report"));
+    let notes = notes_of(&predict(&dumped, [""; 0]).expect("a report"));
     assert!(!notes.iter().any(|note| note.contains("prod")), "{notes:?}");
     // `-n` is the namespace of the one that states none.
     for documents in [both(Some("shop"), None), both(None, Some("shop"))] {
@@ -1161,8 +1164,8 @@ fn commands_of_findings_have_the_assumptions() {
             .iter()
             .filter_map(|own| own.strip_prefix("kubectl hpa predict "))
         {
-            let flags = Vec::from_iter(command.split(' ').skip(3));
-            predict(&[web()], &flags).unwrap_or_else(|e| panic!("{command}: {e}"));
+            let flags = command.split(' ').skip(3);
+            predict(&[web()], flags).unwrap_or_else(|e| panic!("{command}: {e}"));
         }
     }
 }

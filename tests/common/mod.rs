@@ -10,6 +10,7 @@ pub(crate) mod schema;
 pub(crate) mod trajectories;
 pub(crate) mod written;
 
+use std::iter;
 use std::sync::{LazyLock, Mutex};
 
 use clap::{CommandFactory, FromArgMatches};
@@ -63,8 +64,9 @@ pub(crate) fn typed<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> args::
 
 /// Returns what these flags of `predict` assume.
 #[track_caller]
-pub(crate) fn assumed<F: AsRef<str>>(flags: &[F]) -> Result<Assumptions, Error> {
-    let words = ["web"].into_iter().chain(flags.iter().map(AsRef::as_ref));
+pub(crate) fn assumed(flags: impl IntoIterator<Item: AsRef<str>>) -> Result<Assumptions, Error> {
+    let flags = flags.into_iter().map(|flag| flag.as_ref().to_owned());
+    let words = iter::once("web".to_owned()).chain(flags);
     Assumptions::read(&typed(words).overrides)
 }
 

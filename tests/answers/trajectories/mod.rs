@@ -345,9 +345,7 @@ impl Announced {
             },
         };
         let plan = Plan::new(options, pass.input.clone(), true);
-        let mut run = plan
-            .prepare(&common::assumed::<&str>(&[]).unwrap())
-            .unwrap();
+        let mut run = plan.prepare(&common::assumed([""; 0]).unwrap()).unwrap();
         let timeline = run.play().unwrap().unwrap();
         let after = pass.decision.replicas_after().unwrap();
         let asks = |proposal| proposal == pass.decision.proposal;

@@ -22,3 +22,12 @@ impl Layout {
         clean(&self.form.speak(text), self.ascii)
     }
 }
+
+/// Returns the layout of a terminal with this many columns, for tests.
+#[cfg(test)]
+pub(crate) fn of_width(columns: usize) -> Layout {
+    Layout {
+        width: Some(columns),
+        ..Layout::default()
+    }
+}

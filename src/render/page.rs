@@ -624,49 +624,60 @@ fn width_of(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Lines, Overview, Table, rows};
+    use super::{Lines, Overview, Table, rows};
+    use crate::render::layout::of_width;
     use crate::report::list::SPARE;
 
-    /// Returns a table on a terminal of a width.
-    fn table(width: usize) -> String {
+    /// Returns a table of columns, each with whether it has numbers, and of rows.
+    fn table<const N: usize>(columns: [(&'static str, bool); N], rows: &[[&str; N]]) -> Table {
+        Table {
+            columns: columns
+                .map(|(title, numbers)| (title.into(), numbers))
+                .to_vec(),
+            rows: rows
+                .iter()
+                .map(|row| row.map(str::to_owned).to_vec())
+                .collect(),
+        }
+    }
+
+    /// Returns what is written of a table on a terminal of a width.
+    fn written(width: usize, table: &Table, write: fn(&mut Lines<'_>, &Table)) -> String {
+        let layout = of_width(width);
+        let mut lines = Lines {
+            text: String::new(),
+            layout: &layout,
+        };
+        write(&mut lines, table);
+        lines.text
+    }
+
+    fn grid(width: usize, table: &Table) -> String {
+        written(width, table, |lines, table| {
+            lines.grid(&table.columns, table.rows.clone())
+        })
+    }
+
+    fn metrics(width: usize) -> String {
         let columns = [
             ("METRIC", false),
             ("CURRENT", false),
             ("COUNTED", false),
             ("PROPOSES", true),
         ];
-        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let counted = "2 ready, 3 unready, 1 missing";
+        let requests = "http_requests_per_second";
         let rows = [
-            [
-                "cpu",
-                "2575% (515m)",
-                "2 ready, 3 unready, 1 missing",
-                "258",
-            ],
-            [
-                "http_requests_per_second",
-                "1",
-                "metrics-api-unavailable",
-                "8",
-            ],
+            ["cpu", "2575% (515m)", counted, "258"],
+            [requests, "1", "metrics-api-unavailable", "8"],
         ];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let layout = Layout {
-            width: Some(width),
-            ..Layout::default()
-        };
-        let mut lines = Lines {
-            text: String::new(),
-            layout: &layout,
-        };
-        lines.grid(&columns, rows);
-        lines.text
+        grid(width, &table(columns, &rows))
     }
 
     #[test]
     fn no_word_of_a_table_is_broken_and_every_line_fits() {
         for width in 40..=100 {
-            let table = table(width);
+            let table = metrics(width);
             for line in table.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
@@ -686,52 +697,22 @@ mod tests {
     #[test]
     fn a_column_is_as_wide_as_its_longest_word_with_hyphens() {
         let columns = [("RUN", false), ("HPA", false), ("PASSES", true)];
-        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [
             ["1", "a big-candidate.yaml", "12"],
             ["2", "the HPA as it is in the cluster", "3"],
         ];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
         for width in 30..=60 {
-            let layout = Layout {
-                width: Some(width),
-                ..Layout::default()
-            };
-            let mut lines = Lines {
-                text: String::new(),
-                layout: &layout,
-            };
-            lines.grid(&columns, rows.clone());
-            assert!(
-                lines.text.contains("big-candidate.yaml"),
-                "{width}:\n{}",
-                lines.text
-            );
+            let text = grid(width, &table(columns, &rows));
+            assert!(text.contains("big-candidate.yaml"), "{width}:\n{text}");
         }
     }
 
     #[test]
     fn the_titles_of_records_stay_on_one_line() {
         let columns = [("POD", false), ("USAGE", true), ("BECAUSE", false)];
-        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [["web-5d-abcde", "10m", "has no metrics; until they arrive"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let table = Table {
-            columns: columns.to_vec(),
-            rows,
-        };
-        let records = |width| {
-            let layout = Layout {
-                width: Some(width),
-                ..Layout::default()
-            };
-            let mut lines = Lines {
-                text: String::new(),
-                layout: &layout,
-            };
-            lines.records(&table);
-            lines.text
-        };
+        let table = table(columns, &rows);
+        let records = |width| written(width, &table, |lines, table| lines.records(table));
         insta::assert_snapshot!(records(32), @r"
   POD           USAGE  BECAUSE
   web-5d-abcde    10m
@@ -756,11 +737,7 @@ web-5d-abcde
     fn a_text_with_a_long_word_goes_below_its_label() {
         let pairs = [("queue", "at https://example.com/a/b"), ("rate", "1")];
         let pairs = pairs.map(|(label, text)| (label.to_owned(), text.to_owned()));
-        let layout = Layout {
-            width: Some(30),
-            ..Layout::default()
-        };
-        insta::assert_snapshot!(super::pairs(&pairs, &layout), @r"
+        insta::assert_snapshot!(super::pairs(&pairs, &of_width(30)), @r"
   queue
     at https://example.com/a/b
   rate   1
@@ -774,19 +751,8 @@ web-5d-abcde
             ("window", true),
             ("REPLICA-HOURS", true),
         ];
-        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
         let rows = [["80%", "60s", "1211"], ["80%", "300s", "1227"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let layout = Layout {
-            width: Some(28),
-            ..Layout::default()
-        };
-        let mut lines = Lines {
-            text: String::new(),
-            layout: &layout,
-        };
-        lines.grid(&columns, rows);
-        insta::assert_snapshot!(lines.text, @r"
+        insta::assert_snapshot!(grid(28, &table(columns, &rows)), @r"
 target.cpu 80%, window 60s
   REPLICA-HOURS  1211
 target.cpu 80%, window 300s
@@ -816,13 +782,7 @@ target.cpu 80%, window 300s
                 line("api", "s0-prometheus-http_rps: 3/7"),
             ],
         };
-        let list = |width| {
-            let layout = Layout {
-                width: Some(width),
-                ..Layout::default()
-            };
-            rows(&overview, &SPARE, &layout)
-        };
+        let list = |width| rows(&overview, &SPARE, &of_width(width));
         insta::assert_snapshot!(list(76), @r"
 NAME  REFERENCE       TARGETS                      WANTED  FINDING
 web   Deployment/web  cpu: 63%/80%                      8  metric-empty (+2)
@@ -859,12 +819,12 @@ api
 
     #[test]
     fn a_table_gives_way_where_it_is_too_wide() {
-        insta::assert_snapshot!(table(80), @r"
+        insta::assert_snapshot!(metrics(80), @r"
 METRIC                    CURRENT       COUNTED                        PROPOSES
 cpu                       2575% (515m)  2 ready, 3 unready, 1 missing       258
 http_requests_per_second  1             metrics-api-unavailable               8
 ");
-        insta::assert_snapshot!(table(60), @r"
+        insta::assert_snapshot!(metrics(60), @r"
 METRIC      CURRENT  COUNTED                  PROPOSES
 cpu         2575%    2 ready, 3 unready, 1         258
             (515m)   missing
@@ -872,7 +832,7 @@ http_       1        metrics-api-unavailable         8
 requests_
 per_second
 ");
-        insta::assert_snapshot!(table(40), @r"
+        insta::assert_snapshot!(metrics(40), @r"
 cpu
   CURRENT   2575% (515m)
   COUNTED   2 ready, 3 unready, 1

@@ -498,10 +498,7 @@ fn narrow(told: &ToldPass) -> Page {
 
 /// A page on a terminal of 80 columns.
 fn screen(shown: &Page) -> String {
-    let layout = Layout {
-        width: Some(80),
-        ..Layout::default()
-    };
+    let layout = common::of_width(80);
     page(shown, &layout)
 }
 
@@ -1735,10 +1732,7 @@ The rest cannot be played, for the reason in the table.
 
 /// Returns what a report says about all findings.
 fn findings_page(told: &ToldPass) -> String {
-    let layout = Layout {
-        width: Some(100),
-        ..Layout::default()
-    };
+    let layout = common::of_width(100);
     let mut all = Page::new(&told.explanation, true);
     all.sections.retain(|section| section.title == "FINDINGS");
     page(&all, &layout)

@@ -1,7 +1,7 @@
 //! Whole screens, as a user sees them: narrow, wide, with and without color, in ASCII, and
 //! for inputs with uncertain answers. A change of wording or layout shows here first.
 
-use crate::common::{build, recorded, written};
+use crate::common::{build, of_width, recorded, written};
 use crate::told;
 
 use std::collections::BTreeSet;
@@ -47,10 +47,7 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
 }
 
 fn narrow() -> Layout {
-    Layout {
-        width: Some(80),
-        ..Layout::default()
-    }
+    of_width(80)
 }
 
 #[test]
@@ -285,10 +282,7 @@ fn no_line_is_wider_than_the_terminal() {
             ("worker", "examples/queue"),
             ("podinfo", "examples/podinfo"),
         ] {
-            let layout = Layout {
-                width: Some(width),
-                ..Layout::default()
-            };
+            let layout = of_width(width);
             for line in screen(name, &[directory], true, &layout).lines() {
                 // A command is never wrapped.
                 if line.trim_start().starts_with("$ ") {
@@ -623,10 +617,7 @@ report     cpu: <unknown>/50%                0        0  switched-off
 search     cpu: 85%/40%                      3        3  at-max
 web        cpu: 51%/50%                      3  3 (3-6)  within-tolerance
 "#);
-    let wide = Layout {
-        width: Some(120),
-        ..Layout::default()
-    };
+    let wide = of_width(120);
     assert_eq!(
         shop(false, false, &wide),
         shop(false, false, &Layout::default())
@@ -749,16 +740,7 @@ fn errors_are_cut_before_targets() {
             ]),
         ],
     };
-    let at = |width| {
-        rows(
-            &list,
-            &SPARE,
-            &Layout {
-                width: Some(width),
-                ..Layout::default()
-            },
-        )
-    };
+    let at = |width| rows(&list, &SPARE, &of_width(width));
     insta::assert_snapshot!(at(80), @r#"
 NAME   TARGETS                       CURRENT  WANTED  FINDING
 a      -                                   -       -  the HPA was rejected: s...

@@ -19,6 +19,7 @@ use kubectl_hpa::args::{self, Cli, Verb};
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
@@ -89,6 +90,14 @@ pub(crate) fn predict(
         .env("LC_ALL", "C.UTF-8")
         .write_stdin(stdin));
     (stdout, stderr, code)
+}
+
+/// Returns the layout of a terminal with this many columns.
+pub(crate) fn of_width(columns: usize) -> Layout {
+    Layout {
+        width: Some(columns),
+        ..Layout::default()
+    }
 }
 
 /// Returns how many random cases a property is tried on: so few that all of them take seconds, or `PROPTEST_CASES`.

@@ -380,10 +380,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::saved::assemble::assemble;
-    use crate::saved::file::read_text;
-    use crate::saved::objects::Objects;
-    use crate::snapshot::input::Options;
+    use crate::saved::testing::input;
 
     /// Returns who leads at 06:00 by the last renewal of the lease, the last status, and another object.
     fn leader(renewed: Option<&str>, written: Option<&str>, also: Option<Value>) -> Leader {
@@ -402,14 +399,8 @@ mod tests {
         });
         let state = build::state(&json!({}));
         let items = [hpa, build::scale(4), state].into_iter();
-        let text = build::list(items.chain(lease).chain(also));
-        let mut objects = Objects::default();
-        read_text(&text, "state", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        Leader::of(&assemble(objects, &options, build::NOW.parse().unwrap()).unwrap())
+        let items = Vec::from_iter(items.chain(lease).chain(also));
+        Leader::of(&input(&items).unwrap())
     }
 
     #[test]

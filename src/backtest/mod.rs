@@ -523,10 +523,7 @@ mod tests {
 
     use super::use_as;
     use crate::build;
-    use crate::saved::assemble::assemble;
-    use crate::saved::file::read_text;
-    use crate::saved::objects::Objects;
-    use crate::snapshot::input::Options;
+    use crate::saved::testing::input;
 
     #[test]
     fn pods_use_what_the_load_gives_to_the_running_ones() {
@@ -538,13 +535,7 @@ mod tests {
             build::pod("web-0"),
             build::pod_metrics("web-0", "90m"),
         ];
-        let mut objects = Objects::default();
-        read_text(&build::list(items), "state", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+        let input = input(&items).unwrap();
         let running = input.snapshot;
         let mut unmeasured = running.clone();
         unmeasured.pod_metrics.clear();

@@ -7,12 +7,9 @@ use super::rules::Rules;
 use super::{reconcile, stored_hpas};
 use crate::build;
 use crate::memory::Memory;
-use crate::saved::assemble::assemble;
-use crate::saved::file::read_text;
-use crate::saved::objects::Objects;
+use crate::saved::testing::input;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::input::Options;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Scale, Snapshot, UnreadCause};
 
@@ -24,13 +21,7 @@ fn pass(metric: &Value, answer: MetricAnswer) -> Decision {
 fn snapshot(metric: &Value, answer: MetricAnswer) -> Snapshot {
     let hpa = build::hpa(&json!({"metrics": [metric]}));
     let items = [hpa, build::scale(4), build::state(&json!({}))];
-    let mut objects = Objects::default();
-    read_text(&build::list(items), "state", &mut objects).unwrap();
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+    let input = input(&items).unwrap();
     Snapshot {
         metrics: vec![answer],
         ..input.snapshot

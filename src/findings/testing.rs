@@ -4,23 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Alternative, Code, Finding, FindingView, find, views};
 use crate::build;
-use crate::error::Error;
 use crate::pass::Pass;
-use crate::saved::assemble::assemble;
-use crate::saved::file::read_text;
-use crate::saved::objects::Objects;
-use crate::snapshot::input::{Input, Options};
-
-/// Returns the input about the HPA `web` of these objects.
-pub(super) fn input(items: &[Value]) -> Result<Input, Error> {
-    let mut objects = Objects::default();
-    read_text(&build::list(items.iter().cloned()), "state", &mut objects)?;
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    assemble(objects, &options, build::NOW.parse().unwrap())
-}
+pub(super) use crate::saved::testing::input;
 
 /// Runs a pass of the HPA `web` of these objects.
 pub(crate) fn pass(items: &[Value]) -> Pass {

@@ -246,24 +246,14 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::saved::assemble::assemble;
-    use crate::saved::file::read_text;
-    use crate::saved::objects::Objects;
-    use crate::snapshot::input::Options;
+    use crate::saved::testing::input;
 
     /// Replicas beyond a bound are corrected even if nothing is asked for.
     #[test]
     fn a_pass_that_asks_for_nothing_corrects_the_replicas() {
         let spec = json!({"minReplicas": 2, "maxReplicas": 5});
         let items = [build::hpa(&spec), build::scale(3), build::state(&json!({}))];
-        let mut objects = Objects::default();
-        read_text(&build::list(items), "state", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        let now = build::NOW.parse().unwrap();
-        let replayer = Replayer::new(&assemble(objects, &options, now).unwrap().snapshot);
+        let replayer = Replayer::new(&input(&items).unwrap().snapshot);
         for (current, left) in [(0, 0), (1, 2), (2, 2), (5, 5), (6, 5)] {
             assert_eq!(replayer.unasked(current), left, "{current}");
         }

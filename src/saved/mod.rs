@@ -12,6 +12,8 @@ pub(crate) mod request;
 pub mod save;
 pub mod scaled_objects;
 pub mod state;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod wire;
 
 use jiff::Timestamp;

@@ -95,15 +95,14 @@ fn vary_on(
 mod tests {
     use std::sync::Arc;
 
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
     use serde_json::json;
 
     use super::vary_on;
     use crate::backtest::{Plan, Search};
     use crate::build;
     use crate::command::Terminal;
-    use crate::saved;
-    use crate::snapshot::input::Options;
+    use crate::saved::testing::input;
     use crate::whatif::overrides::Assumptions;
     use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 
@@ -112,11 +111,7 @@ mod tests {
         let spec = json!({"minReplicas": 1, "maxReplicas": 10,
             "metrics": [build::external("queue_depth", &build::average("10"))]});
         let items = [build::hpa(&spec), build::scale(2), build::queue(&["30"])];
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        let observed = saved::read(&build::list(items), &options, Timestamp::UNIX_EPOCH).unwrap();
+        let observed = input(&items).unwrap();
         let trace = Trace::read(
             b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n",
             "load.csv",

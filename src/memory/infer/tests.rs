@@ -13,9 +13,8 @@ use crate::apimachinery::json::SecondsTime;
 use crate::build;
 use crate::calendar::Calendar;
 use crate::memory::recommendations::HeldRecommendation;
-use crate::saved::assemble::assemble;
-use crate::saved::file::read_text;
-use crate::saved::objects::Objects;
+use crate::saved;
+use crate::saved::testing::input;
 use crate::snapshot::Snapshot;
 use crate::snapshot::basis::BasisView;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
@@ -375,16 +374,13 @@ fn the_likely_recommendations_are_within_the_bounds() {
 #[test]
 fn a_leader_that_lost_its_lease_has_lost_its_memory() {
     let found = |now: i64, change: &dyn Fn(&mut Input)| {
-        let mut objects = Objects::default();
         let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(8)];
-        read_text(&build::list(items), "state", &mut objects).unwrap();
-        let now = Some(second(now));
         let options = Options {
             name: "web".to_owned(),
-            now,
+            now: Some(second(now)),
             ..Options::default()
         };
-        let mut input = assemble(objects, &options, second(0)).unwrap();
+        let mut input = saved::read(&build::list(items), &options, second(0)).unwrap();
         input.snapshot.hpa = state((100, 50, 8, None));
         let duration = SignedDuration::from_secs(15);
         let lease = Lease {
@@ -514,14 +510,8 @@ fn a_history_counts_for_the_longest_window_or_period() {
 #[test]
 fn rescales_that_only_events_tell_of_need_those_of_the_target() {
     let trusts = |change: &dyn Fn(&mut Input)| {
-        let mut objects = Objects::default();
         let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(6)];
-        read_text(&build::list(items), "state", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        let mut input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+        let mut input = input(&items).unwrap();
         let mut hpa = state((100, 50, 6, None));
         let policies = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
         hpa.spec.behavior =

@@ -10,10 +10,7 @@ use crate::engine;
 use crate::engine::rules::Rules;
 use crate::memory::{Delay, Ends, Knowledge, Memory, Possible, Remembered};
 use crate::outlook::{Range, Upcoming};
-use crate::saved::assemble::assemble;
-use crate::saved::file::read_text;
-use crate::saved::objects::Objects;
-use crate::snapshot::input::Options;
+use crate::saved::testing::input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, MetricAnswer, Snapshot, UnreadCause};
 
@@ -32,13 +29,7 @@ pub(crate) fn snapshot(current: i32, desired: i32, spec: &Value) -> Snapshot {
         queue,
         build::state(&json!({})),
     ];
-    let mut objects = Objects::default();
-    read_text(&build::list(items), "state", &mut objects).unwrap();
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    assemble(objects, &options, now()).unwrap().snapshot
+    input(&items).unwrap().snapshot
 }
 
 /// Returns recommendations of some age in seconds.

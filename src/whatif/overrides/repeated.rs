@@ -259,10 +259,7 @@ mod tests {
     use crate::args::{Cli, Verb};
     use crate::build;
     use crate::pass::Pass;
-    use crate::saved::assemble::assemble;
-    use crate::saved::file::read_text;
-    use crate::saved::objects::Objects;
-    use crate::snapshot::input::Options;
+    use crate::saved::testing::input;
     use crate::whatif::overrides::Assumptions;
 
     fn flags(text: &str) -> Vec<(&'static str, String)> {
@@ -307,13 +304,7 @@ mod tests {
             items.push(build::with(build::pod(name), &patch));
             items.push(build::with(build::pod_metrics(name, "1m"), &used));
         }
-        let mut objects = Objects::default();
-        read_text(&build::list(items), "state", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        Pass::run(assemble(objects, &options, build::NOW.parse().unwrap()).unwrap())
+        Pass::run(input(&items).unwrap())
     }
 
     #[test]

@@ -18,10 +18,7 @@ use crate::engine;
 use crate::engine::decision::PodRow;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::saved::assemble::assemble;
-use crate::saved::file::read_text;
-use crate::saved::objects::Objects;
-use crate::snapshot::input::Options;
+use crate::saved::testing::input;
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::surroundings::{Ordinals, Replacement, UpdateStrategy, Workload};
@@ -68,15 +65,7 @@ impl World {
             );
         }
         items.extend(self.more.clone());
-        let mut objects = Objects::default();
-        read_text(&build::list(items), "the world", &mut objects).unwrap();
-        let options = Options {
-            name: "web".to_owned(),
-            ..Options::default()
-        };
-        assemble(objects, &options, Timestamp::UNIX_EPOCH)
-            .unwrap()
-            .snapshot
+        input(&items).unwrap().snapshot
     }
 }
 

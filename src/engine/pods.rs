@@ -363,6 +363,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::build::requesting;
     use crate::snapshot::controller::Controller;
     use crate::snapshot::shared::Share;
 
@@ -377,12 +378,8 @@ mod tests {
             .unwrap()
     }
 
-    fn container(name: &str, cpu: &str) -> Value {
-        json!({"name": name, "resources": {"requests": {"cpu": cpu}}})
-    }
-
     fn sidecar(name: &str, cpu: &str) -> Value {
-        let mut container = container(name, cpu);
+        let mut container = requesting(name, cpu);
         container["restartPolicy"] = "Always".into();
         container
     }
@@ -392,15 +389,15 @@ mod tests {
     fn a_pod_needs_as_much_as_its_largest_step() {
         for (steps, expected) in [
             (vec![], 100),
-            (vec![container("a", "50m")], 100),
-            (vec![container("a", "500m")], 500),
-            (vec![container("a", "500m"), container("b", "200m")], 500),
-            (vec![container("a", "200m"), container("b", "500m")], 500),
+            (vec![requesting("a", "50m")], 100),
+            (vec![requesting("a", "500m")], 500),
+            (vec![requesting("a", "500m"), requesting("b", "200m")], 500),
+            (vec![requesting("a", "200m"), requesting("b", "500m")], 500),
             (vec![sidecar("a", "50m")], 150),
-            (vec![sidecar("a", "300m"), container("b", "200m")], 500),
-            (vec![container("a", "200m"), sidecar("b", "300m")], 400),
+            (vec![sidecar("a", "300m"), requesting("b", "200m")], 500),
+            (vec![requesting("a", "200m"), sidecar("b", "300m")], 400),
         ] {
-            let containers = [container("app", "100m")];
+            let containers = [requesting("app", "100m")];
             let pod = pod(&json!({"containers": containers, "initContainers": steps}));
             let request = aggregate_request(&pod, "cpu").map(|it| it.milli_value());
             assert_eq!(request, Some(expected), "{steps:?}");
@@ -409,8 +406,8 @@ mod tests {
 
     #[test]
     fn steps_that_end_request_nothing() {
-        let steps = [container("setup", "1"), sidecar("proxy", "1")];
-        let pod = pod(&json!({"containers": [container("app", "1")], "initContainers": steps}));
+        let steps = [requesting("setup", "1"), sidecar("proxy", "1")];
+        let pod = pod(&json!({"containers": [requesting("app", "1")], "initContainers": steps}));
         for (sidecars, only, expected) in [
             (true, None, &["app", "proxy"][..]),
             (false, None, &["app"]),
@@ -450,7 +447,7 @@ mod tests {
     /// Whatever the order, and if they share what both have.
     #[test]
     fn each_pod_has_its_own_value_and_request() {
-        let containers = json!([container("app", "100m")]);
+        let containers = json!([requesting("app", "100m")]);
         let plain = pod(&json!({"containers": containers}));
         let whole = json!({"containers": containers, "resources": {"requests": {"cpu": "1"}}});
         let mut whole = Pod {

@@ -206,12 +206,7 @@ pub(crate) fn set_by(writer: &Value, replicas: i32) -> Vec<Value> {
     );
     let replicas_of =
         json!({"time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
-    items.push(json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default",
-            "managedFields": [build::with(replicas_of, writer)]},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {"replicas": replicas},
-    }));
+    let managed = json!({"metadata": {"managedFields": [build::with(replicas_of, writer)]}});
+    items.push(build::with(build::deployment(replicas), &managed));
     items
 }

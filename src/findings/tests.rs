@@ -20,9 +20,8 @@ fn a_target_whose_kind_is_in_lower_case_has_the_same_findings() {
     let of_scale = json!({"metadata": {"ownerReferences": [owned_by("Deployment", "web")]}});
     let mut items = with(&state(&[cpu()], &["80m"; 4]), "Pod", &of_pods);
     items = with(&items, "Scale", &of_scale);
-    items.push(json!({"apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 4, "paused": true, "selector": {"matchLabels": {"app": "web"}}}}));
+    let paused = json!({"spec": {"paused": true}});
+    items.push(build::with(build::deployment(4), &paused));
     let codes = |kind: &str| -> Vec<Code> {
         let target = json!({"scaleTargetRef": {"kind": kind}});
         let found = find(&pass(&with_spec(&items, &target)));
@@ -116,12 +115,9 @@ fn a_patch_of_what_a_tool_writes() {
 #[test]
 fn an_edit_of_what_a_tool_writes() {
     let managers = json!([{"manager": "helm"}]);
-    let deployment = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "managedFields": managers},
-        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
-            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
-    });
+    let of_tool = json!({"metadata": {"managedFields": managers}, "spec": {"template": {
+        "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}}});
+    let deployment = build::with(build::deployment(1), &of_tool);
     let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
         "controller": true}]);
     let pods = json!({"metadata": {"ownerReferences": owner},

@@ -660,13 +660,11 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
 fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
     let requests = "http_requests_per_second";
     let state = json!({"recommendations": [{"replicas": 4, "time": "2026-11-21T05:59:00Z"}]});
-    let average = |value: &str| build::average(value);
-    let per_pod = |name: &str, target: &Value| json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}});
     let shown = |custom: &str, behavior: Value| {
         let metrics = json!([
             build::resource("cpu", &build::utilization(60)),
             build::resource("memory", &build::utilization(80)),
-            per_pod(custom, &average("100")),
+            build::per_pod(custom, "100"),
         ]);
         let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "lastScaleTime": "2026-11-21T05:30:00Z",
             "conditions": [

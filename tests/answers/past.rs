@@ -181,8 +181,7 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
 #[test]
 fn a_negative_value_is_a_value() {
     let of_queue = |target: Value| build::external("queue", &target);
-    let of_pods = json!({"type": "Pods", "pods": {
-        "metric": {"name": "rps"}, "target": build::average("10")}});
+    let of_pods = build::per_pod("rps", "10");
     for (metric, values, proposal) in [
         (
             of_queue(build::average("10")),
@@ -217,8 +216,7 @@ fn a_negative_value_is_a_value() {
 /// A query is evaluated every 15 s, so that a pod has no value in a longer gap, as before it was created again.
 #[test]
 fn a_value_does_not_hold_over_a_gap() {
-    let metric = json!({"type": "Pods", "pods": {
-        "metric": {"name": "rps"}, "target": build::average("10")}});
+    let metric = build::per_pod("rps", "10");
     let seen_at = |is_seen: &dyn Fn(i64) -> bool| {
         let points: Vec<(i64, f64)> = samples(|_| 40.0)
             .all()

@@ -767,7 +767,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     let mut unmeasured = input.clone();
     unmeasured.snapshot.pod_metrics.pop();
     // A value of another metric does not matter.
-    let rps = json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": build::average("10")}});
+    let rps = build::per_pod("rps", "10");
     let metrics = &mut unmeasured.snapshot.hpa.spec.metrics;
     metrics.push(serde_json::from_value(rps).expect("a metric"));
     let values = unmeasured.snapshot.pods.iter().map(|pod| PodValue {

@@ -58,8 +58,7 @@ fn made() -> Vec<(&'static str, String)> {
     let (pod, metrics) = (build::pod("web-1"), build::pod_metrics("web-1", "1m"));
     let named =
         |name: &str, hpa: &Value| build::with(hpa.clone(), &json!({"metadata": {"name": name}}));
-    let pods_metric = json!({"type": "Pods", "pods":
-        {"metric": {"name": "hits"}, "target": build::average("1")}});
+    let pods_metric = build::per_pod("hits", "1");
     let queue = build::external("queue", &build::value("1"));
     let one = json!({"selector": {"matchLabels": {"of": "one"}}});
     let hit = json!({"describedObject": {"kind": "Pod", "name": "web-1"}, "metric": {"name": "hits"},

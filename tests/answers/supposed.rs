@@ -40,8 +40,7 @@ fn of_container() -> Value {
 
 /// One metric of each type, with flags that state its value, and whether they need requests.
 fn metrics() -> [(Value, &'static [&'static str], bool); 6] {
-    let pods = json!({"type": "Pods",
-        "pods": {"metric": {"name": "rps"}, "target": build::average("100")}});
+    let pods = build::per_pod("rps", "100");
     let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"});
     let object = json!({"type": "Object", "object": {"metric": {"name": "hits"},
         "describedObject": ingress, "target": build::value("100")}});
@@ -963,12 +962,10 @@ fn a_container_that_no_pod_has_is_answered_for() {
 /// Of two metrics of one name, a flag names the one that has no selector by empty braces.
 #[test]
 fn a_metric_without_a_selector_is_told_from_one_with() {
-    let average = json!({"type": "AverageValue", "averageValue": "10"});
-    let mut own =
-        hpa(&json!({"type": "Pods", "pods": {"metric": {"name": "lag"}, "target": average}}));
+    let mut own = hpa(&build::per_pod("lag", "10"));
     let selector = json!({"matchLabels": {"q": "a"}});
     let external = json!({"type": "External",
-        "external": {"metric": {"name": "lag", "selector": selector}, "target": average}});
+        "external": {"metric": {"name": "lag", "selector": selector}, "target": build::average("10")}});
     own["spec"]["metrics"]
         .as_array_mut()
         .expect("a list")

@@ -75,6 +75,15 @@ pub(crate) fn scale(replicas: i32) -> Value {
     })
 }
 
+/// Returns the target, settled, without a template.
+pub(crate) fn deployment(replicas: i32) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata("web"),
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    })
+}
+
 /// Returns a controller of v1.36.2 with these fields.
 pub(crate) fn state(more: &Value) -> Value {
     let state = json!({
@@ -130,6 +139,12 @@ pub(crate) fn external_values(items: impl IntoIterator<Item = Value>) -> Value {
 /// Returns the target for a resource of all containers.
 pub(crate) fn resource(name: &str, target: &Value) -> Value {
     json!({"type": "Resource", "resource": {"name": name, "target": target}})
+}
+
+/// Returns the target for the average of a metric of each pod.
+pub(crate) fn per_pod(name: &str, average: &str) -> Value {
+    let target = self::average(average);
+    json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}})
 }
 
 /// Returns the target for an external metric.

@@ -154,8 +154,7 @@ mod tests {
     #[test]
     fn a_metric_that_is_served_otherwise() {
         let unknown = "the server could not find the metric queue for x";
-        let per_pod = json!({"type": "Pods", "pods": {
-            "metric": {"name": "queue"}, "target": build::average("10")}});
+        let per_pod = build::per_pod("queue", "10");
         let listing = |names: &[&str]| {
             let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
             let list = json!({"apiVersion": "v1", "kind": "APIResourceList",

@@ -296,9 +296,7 @@ mod tests {
     fn an_api_that_does_not_answer() {
         let plain = state(&[cpu()], &["50m"]);
         let external = state(&[queue(&build::average("10"))], &["50m"]);
-        let custom = json!({"type": "Pods", "pods": {
-            "metric": {"name": "rps"}, "target": build::average("10")}});
-        let custom = state(&[custom], &["50m"]);
+        let custom = state(&[build::per_pod("rps", "10")], &["50m"]);
         let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
         let stale = "no known available metric versions found";
         let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");

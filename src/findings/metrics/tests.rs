@@ -60,8 +60,7 @@ fn a_metric_that_has_no_value() {
         items
     };
     let of_custom = |metric: &Value, name: &str| listing(metric, &[name]);
-    let per_pod = json!({"type": "Pods", "pods": {
-        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let per_pod = build::per_pod("queue", "10");
     let of_ingress = json!({"type": "Object", "object": {
         "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
         "metric": {"name": "queue"}, "target": {"type": "Value", "value": "10"}}});
@@ -525,13 +524,11 @@ fn a_container_without_metrics() {
             .unwrap();
         items[at]["spec"]["containers"] = json!([build::requesting("server", "100m")]);
         items[at + 1]["containers"] = json!([{"name": "server", "usage": {"cpu": "5m"}}]);
-        items.push(json!({
-            "apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": "web", "namespace": "default"},
-            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [build::requesting(template, "100m")]}}},
-        }));
+        let containers = json!([build::requesting(template, "100m")]);
+        let template =
+            json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
+        let template = json!({"spec": {"template": template}});
+        items.push(build::with(build::deployment(2), &template));
         items
     };
     let foreign = {

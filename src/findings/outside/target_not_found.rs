@@ -392,13 +392,8 @@ mod tests {
     fn the_object_that_is_meant() {
         let target = |kind: &str, api_version: &str| json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"}}});
         let deployment = |name: &str, namespace: &str, more: &Value| {
-            let own = json!({
-                "apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": name, "namespace": namespace, "uid": name},
-                "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
-                "status": {"replicas": 3},
-            });
-            build::with(own, more)
+            let named = json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
+            build::with(build::with(build::deployment(3), &named), more)
         };
         let without_scale = |items: Vec<Value>| -> Vec<Value> {
             items

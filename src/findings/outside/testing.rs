@@ -43,13 +43,11 @@ pub(crate) fn pods(count: usize, cpu: &str) -> Vec<Value> {
 
 /// Returns the target after someone has set its replicas.
 pub(crate) fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "annotations": annotations,
-            "managedFields": managed},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {"replicas": replicas},
-    })
+    let metadata = json!({"annotations": annotations, "managedFields": managed});
+    build::with(
+        build::deployment(replicas),
+        &json!({ "metadata": metadata }),
+    )
 }
 
 pub(crate) fn writes(manager: &str, subresource: &str) -> Value {

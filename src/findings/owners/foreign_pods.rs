@@ -604,11 +604,9 @@ mod tests {
         };
         let state = |target: (&str, &str), scale_down: Value| {
             let (kind, version) = target;
-            let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": "web", "namespace": "default", "uid": "d"},
-                "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
-                    "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
-                "status": {"replicas": 2}});
+            let own = json!({"metadata": {"uid": "d"}, "spec": {"template": {
+                "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}}});
+            let deployment = build::with(build::deployment(2), &own);
             let mut rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
                 "metadata": {"name": "web", "namespace": "default", "uid": "r"},
                 "spec": {"replicas": 2, "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},

@@ -217,10 +217,8 @@ mod tests {
                         "controller": true}]},
                 "spec": {"replicas": 1}, "status": {"replicas": 1}})
         };
-        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": "web", "namespace": "default"},
-            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
-            "status": {"replicas": 4}});
+        let surge = json!({"status": {"replicas": 4}});
+        let deployment = build::with(build::deployment(3), &surge);
         let rollout = |old, new| {
             [
                 &replicas(&items, 3)[..],
@@ -310,10 +308,8 @@ mod tests {
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
             with(&items, "Scale", &scale)
         };
-        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": "web", "namespace": "default"},
-            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
-            "status": {"replicas": 4, "updatedReplicas": 1}});
+        let updated = json!({"status": {"replicas": 4, "updatedReplicas": 1}});
+        let deployment = build::with(build::deployment(3), &updated);
         let crashed = build::with(
             unready_since("2026-11-21T05:00:00Z"),
             &waiting("CrashLoopBackOff", 7),

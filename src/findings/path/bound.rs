@@ -306,9 +306,7 @@ mod tests {
             .concat()
         };
         let named = |name: &str, values: [&str; 3]| {
-            let metric = json!({"type": "Pods", "pods": {
-                "metric": {"name": name}, "target": build::average("10")}});
-            let items = state(&[metric], &["90m"; 3]);
+            let items = state(&[build::per_pod(name, "10")], &["90m"; 3]);
             let most = json!({"spec": {"maxReplicas": 5}});
             let mut items = with(&items, "HorizontalPodAutoscaler", &most);
             let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");

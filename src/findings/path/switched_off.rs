@@ -369,10 +369,8 @@ mod tests {
     fn a_target_that_is_kept_at_zero() {
         let none = state(&[cpu()], &[]);
         let deployment = |name: &str, more: &Value| {
-            let own = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": name, "namespace": "default", "uid": name},
-                "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 0}});
-            build::with(own, more)
+            let named = json!({"metadata": {"name": name, "uid": name}});
+            build::with(build::with(build::deployment(0), &named), more)
         };
         let set_by = |manager: &str| {
             json!({"metadata": {"managedFields": [{"manager": manager, "operation": "Update",

@@ -148,15 +148,11 @@ fn what_would_change_it_comes_from_the_engine() {
 /// Returns the Deployment of the pods, whose replicas something else has set, and the last pass left others.
 fn set_by_helm(items: &[Value], left: i32) -> Vec<Value> {
     let mut items = self::left(items, left, "ReadyForNewScale");
-    let replicas =
-        items.iter().find(|it| it["kind"] == "Scale").unwrap()["spec"]["replicas"].clone();
-    items.push(json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "managedFields": [{"manager": "helm",
-            "operation": "Update", "time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {"replicas": replicas},
-    }));
+    let scale = items.iter().find(|it| it["kind"] == "Scale").unwrap();
+    let replicas = scale["spec"]["replicas"].as_i64().unwrap() as i32;
+    let managed = json!({"metadata": {"managedFields": [{"manager": "helm", "operation": "Update",
+        "time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
+    items.push(build::with(build::deployment(replicas), &managed));
     items
 }
 

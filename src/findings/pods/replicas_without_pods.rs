@@ -313,11 +313,10 @@ mod tests {
         let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
-            json!({"apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": "web", "namespace": "default"},
-                "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}},
-                "status": {"replicas": 3, "conditions": [{"type": "ReplicaFailure", "status": status,
-                    "reason": "FailedCreate", "message": "exceeded quota"}]}})
+            let failure = json!({"type": "ReplicaFailure", "status": status,
+                "reason": "FailedCreate", "message": "exceeded quota"});
+            let status = json!({"status": {"replicas": 3, "conditions": [failure]}});
+            build::with(build::deployment(6), &status)
         };
         let fails = |status| [&lacks[..], &[deployment(status)]].concat();
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});

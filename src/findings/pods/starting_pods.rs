@@ -369,10 +369,8 @@ mod tests {
     /// Pods that have been starting for a long time: waiting comes first, as `Advice::of_past` needs it.
     #[test]
     fn pods_that_take_long_to_start() {
-        let rps = json!({"type": "Pods", "pods": {
-            "metric": {"name": "rps"}, "target": build::average("10")}});
         let since = json!("2026-11-21T05:45:00Z");
-        let mut items = state(&[rps], &["1m"; 3]);
+        let mut items = state(&[rps()], &["1m"; 3]);
         for name in ["web-1", "web-2"] {
             let pod = items
                 .iter_mut()

@@ -9,7 +9,7 @@ use crate::findings::testing::{only, state, with_one};
 use crate::findings::{Alternative, Code, Facts, Severity};
 
 pub(crate) fn rps() -> Value {
-    json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": build::average("10")}})
+    build::per_pod("rps", "10")
 }
 
 /// Returns the state with a change to some of its pods.

@@ -18,12 +18,12 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
         "Pod",
         &json!({"metadata": {"labels": labels, "ownerReferences": owner}}),
     );
-    items.push(json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}},
-    }));
+    let template =
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
+    items.push(build::with(
+        build::deployment(2),
+        &json!({"spec": {"template": template}}),
+    ));
     items
 }
 

@@ -460,8 +460,7 @@ mod tests {
 
     /// Returns a state with a value of a metric for each pod.
     fn of_pods(name: &str, target: &str, values: &[&str]) -> Vec<Value> {
-        let metric = json!({"type": "Pods", "pods": {
-            "metric": {"name": name}, "target": build::average(target)}});
+        let metric = build::per_pod(name, target);
         let value = |(number, value): (usize, &&str)| {
             json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
                 "metric": {"name": name}, "timestamp": build::NOW, "value": value})
@@ -517,8 +516,7 @@ mod tests {
             )
         };
         let latency = |name: &str, target: &str, value: &str| {
-            let metric = json!({"type": "Pods", "pods": {
-                "metric": {"name": name}, "target": build::average(target)}});
+            let metric = build::per_pod(name, target);
             let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
                 "metric": {"name": name}, "timestamp": build::NOW, "value": value});
             let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",

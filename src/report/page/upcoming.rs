@@ -305,15 +305,13 @@ mod tests {
     fn what_follows_is_not_told_beside_another_writer() {
         let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
             {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
-        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-            "metadata": {"name": "web", "namespace": "default", "managedFields": [{"manager": "helm",
-                "operation": "Update", "time": "2026-11-21T05:59:55Z",
-                "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
-            "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 4}});
+        let set_by_helm = json!({"metadata": {"managedFields": [{"manager": "helm",
+            "operation": "Update", "time": "2026-11-21T05:59:55Z",
+            "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
         let mut items = busy();
         items[0]["status"] = status;
         assert_eq!(lines(&items, &[(60, 4, 4, 4)]).len(), 1);
-        items.push(deployment);
+        items.push(build::with(build::deployment(4), &set_by_helm));
         assert_eq!(lines(&items, &[(60, 4, 4, 4)]), Vec::<String>::new());
     }
 }

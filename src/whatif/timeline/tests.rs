@@ -1232,8 +1232,7 @@ fn strategies_are_those_of_the_workload() {
 /// Columns whose measurement begins in the same row, in either order: 800m for 4 pods that request 100m are 200 %.
 #[test]
 fn a_metric_that_begins_to_be_measured_leaves_the_others_as_they_are() {
-    let rate = json!({"type": "Pods", "pods": {
-        "metric": {"name": "rps"}, "target": {"type": "AverageValue", "averageValue": "100"}}});
+    let rate = build::per_pod("rps", "100");
     let metrics = json!([rate, build::resource("cpu", &build::utilization(50))]);
     let world = World::new(json!({"metrics": metrics}), &[50, 50, 50, 50]);
     for trace in ["time,cpu,rps\n0s,800m,40\n", "time,rps,cpu\n0s,40,800m\n"] {

@@ -33,7 +33,7 @@ use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadC
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate, Override};
 use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
-use recorded::Case;
+use recorded::{Case, first_difference};
 use serde_json::{Value, json};
 
 fn decide(input: &Input) -> Decision {
@@ -64,30 +64,9 @@ fn predict(input: &Input, flags: impl IntoIterator<Item: AsRef<str>>) -> Result<
 fn difference(decision: &Decision, expected: &Value) -> Option<String> {
     let mut got = json!(decision.outcome);
     got["proposal"] = json!(decision.proposal);
-    let differs = |path: &&str| first_difference(path, &got[*path], &expected[*path]).is_some();
-    let path = ["proposal", "scaleTo", "status", "events", "error"]
+    ["proposal", "scaleTo", "status", "events", "error"]
         .into_iter()
-        .find(differs)?;
-    Some(format!(
-        "{path} is {}, should be {}",
-        got[path], expected[path]
-    ))
-}
-
-/// Null, absent and an empty list are alike.
-fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
-    match (got, want) {
-        (Value::Object(is), Value::Object(should)) => is
-            .keys()
-            .chain(should.keys())
-            .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
-        (Value::Array(is), Value::Null) if is.is_empty() => None,
-        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
-            .iter()
-            .zip(should)
-            .find_map(|(is, should)| first_difference(path, is, should)),
-        _ => (got != want).then(|| path.to_owned()),
-    }
+        .find_map(|path| first_difference(path, &got[path], &expected[path]))
 }
 
 /// Runs a comparison over all recorded passes. It returns nothing where it does not apply, or else what

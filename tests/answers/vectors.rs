@@ -11,7 +11,7 @@ use crate::common::recorded;
 use crate::told::{self, ToldPass};
 
 use kubectl_hpa::engine::decision::Decision;
-use recorded::Case;
+use recorded::{Case, first_difference};
 use serde_json::{Value, json};
 
 /// The compared parts of an answer; the first that differs is reported.
@@ -104,22 +104,4 @@ fn difference(case: &Case, decision: &Decision, object: &Value) -> Option<String
             .find_map(|field| first_difference(field, &got[field], &want[field]))
     });
     differences.reduce(Option::and).flatten()
-}
-
-/// Walks both values at once. Null and absent are equal.
-fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
-    match (got, want) {
-        (Value::Object(is), Value::Object(should)) => is
-            .keys()
-            .chain(should.keys())
-            .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
-        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
-            .iter()
-            .zip(should)
-            .enumerate()
-            .find_map(|(place, (is, should))| {
-                first_difference(&format!("{path}[{place}]"), is, should)
-            }),
-        _ => (got != want).then(|| format!("{path} is {got}, should be {want}")),
-    }
 }

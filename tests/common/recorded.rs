@@ -77,3 +77,21 @@ pub(crate) fn read(directory: &str) -> Vec<Case> {
     });
     cases.collect()
 }
+
+/// Returns where an answer first differs from the recorded one. Null and absent are equal.
+pub(crate) fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
+    match (got, want) {
+        (Value::Object(is), Value::Object(should)) => is
+            .keys()
+            .chain(should.keys())
+            .find_map(|key| first_difference(&format!("{path}.{key}"), &got[key], &want[key])),
+        (Value::Array(is), Value::Array(should)) if is.len() == should.len() => is
+            .iter()
+            .zip(should)
+            .enumerate()
+            .find_map(|(place, (is, should))| {
+                first_difference(&format!("{path}[{place}]"), is, should)
+            }),
+        _ => (got != want).then(|| format!("{path} is {got}, should be {want}")),
+    }
+}

@@ -71,6 +71,14 @@ impl Ran {
         self
     }
 
+    /// Returns the lines of standard error, but for those that tell of progress.
+    pub(crate) fn complaint(&self) -> Vec<&str> {
+        let lines = self.stderr.lines();
+        lines
+            .filter(|line| !line.starts_with("asking Prometheus"))
+            .collect()
+    }
+
     /// Returns the published object of an answer.
     #[track_caller]
     pub(crate) fn answer(&self) -> Value {

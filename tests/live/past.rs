@@ -17,7 +17,9 @@ use super::api::http::Request;
 use super::api::{Answer, Auth, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
-use super::prometheus::{Real, file, recording, trusting};
+use super::prometheus::{
+    Real, Recording, file, recorded_answer, recording, recording_of, trusting,
+};
 use super::{program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
@@ -865,30 +867,12 @@ fn record(servers: &BTreeMap<&str, Real>) {
 const RECORDED: &str = "tests/wire/prometheus-2.42-past.jsonl.gz";
 
 fn as_recorded(request: &Request) -> Answer {
-    type Key = (String, BTreeMap<String, String>);
-    static ALL: LazyLock<BTreeMap<Key, String>> = LazyLock::new(|| {
+    static ALL: LazyLock<Recording> = LazyLock::new(|| {
         let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
         let lines = BufReader::new(GzDecoder::new(std::fs::File::open(path).expect("a file")));
-        let entry = |line: std::io::Result<String>| {
-            let mut line: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
-            let query = serde_json::from_value(line["query"].take()).expect("parameters");
-            (
-                (line["path"].as_str().expect("a path").to_owned(), query),
-                line["answer"].to_string(),
-            )
-        };
-        lines.lines().map(entry).collect()
+        recording_of(lines.lines().map(|line| line.expect("a line")))
     });
-    let path = request
-        .path
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    match ALL.get(&(path, request.query.iter().cloned().collect())) {
-        Some(answer) => Answer::json(200, answer.clone()),
-        None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
-    }
+    recorded_answer(&ALL, request)
 }
 
 #[test]

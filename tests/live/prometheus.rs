@@ -40,6 +40,9 @@ const CANDIDATE: &str = concat!(
     "/examples/backtest/candidate.yaml"
 );
 
+/// The HPA of that state, by name and namespace.
+pub(super) const WEB: [&str; 2] = ["web", "shop"];
+
 /// The hour that was recorded.
 const HOUR: [&str; 4] = [
     "--since",
@@ -61,36 +64,38 @@ pub(super) fn file(name: &str, text: &str) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
+/// Returns the time of a second since 1970.
+pub(super) fn time(second: i64) -> String {
+    let time = jiff::Timestamp::from_second(second).expect("a time");
+    time.to_string()
+}
+
+/// Runs a verb about an HPA of a state, by name and namespace, with what is at an address.
+pub(super) fn run_at(url: &str, verb: &str, state: &str, hpa: [&str; 2], more: &[&str]) -> Ran {
+    let [name, namespace] = hpa;
+    run(program()
+        .args([
+            verb,
+            name,
+            "-n",
+            namespace,
+            "-f",
+            state,
+            "--prometheus",
+            url,
+        ])
+        .args(more))
+}
+
 /// `predict` of the shop over a load from an address.
 fn predict_at(url: &str, more: &[&str]) -> Ran {
-    let mut command = program();
-    command.args([
-        "predict",
-        "web",
-        "-n",
-        "shop",
-        "-f",
-        STATE,
-        "--prometheus",
-        url,
-    ]);
-    run(command.args(HOUR).args(more))
+    run_at(url, "predict", STATE, WEB, &[&HOUR, more].concat())
 }
 
 /// `explain` of the shop at a moment of that hour.
 fn explain_at(url: &str, more: &[&str]) -> Ran {
-    let mut command = program();
-    command.args([
-        "explain",
-        "web",
-        "-n",
-        "shop",
-        "-f",
-        STATE,
-        "--prometheus",
-        url,
-    ]);
-    run(command.args(["--at", "2026-11-18T09:00:00Z"]).args(more))
+    let at = ["--at", "2026-11-18T09:00:00Z"];
+    run_at(url, "explain", STATE, WEB, &[&at, more].concat())
 }
 
 /// A server that answers as the real one did, and one that nothing trusts by itself.
@@ -145,34 +150,41 @@ fn ask(verb: &str, url: &str, more: &[&str]) -> Ran {
     }
 }
 
-/// What the real Prometheus answered, by path and parameters.
+/// What a real Prometheus answered, by path and parameters.
+pub(super) type Recording = BTreeMap<(String, BTreeMap<String, String>), String>;
+
+/// Reads the lines of a file in `tests/wire`.
+pub(super) fn recording_of(lines: impl Iterator<Item = String>) -> Recording {
+    let entry = |line: String| {
+        let mut line: Value = serde_json::from_str(&line).expect("a recorded answer");
+        let query = serde_json::from_value(line["query"].take()).expect("parameters");
+        (
+            (line["path"].as_str().expect("a path").to_owned(), query),
+            line["answer"].to_string(),
+        )
+    };
+    lines.map(entry).collect()
+}
+
+/// Returns what was answered to a request.
+pub(super) fn recorded_answer(recording: &Recording, request: &Request) -> Answer {
+    let path = request.path.rsplit('/').next().unwrap_or_default();
+    let query = request.query.iter().cloned().collect();
+    match recording.get(&(path.to_owned(), query)) {
+        Some(answer) => Answer::json(200, answer.clone()),
+        None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
+    }
+}
+
 fn as_recorded(request: &Request) -> Answer {
-    type Key = (String, BTreeMap<String, String>);
-    static ALL: LazyLock<BTreeMap<Key, String>> = LazyLock::new(|| {
+    static ALL: LazyLock<Recording> = LazyLock::new(|| {
         let lines = include_str!("../wire/prometheus-2.42.jsonl").lines();
-        let entry = |line| {
-            let mut line: Value = serde_json::from_str(line).expect("a recorded answer");
-            let query = serde_json::from_value(line["query"].take()).expect("parameters");
-            (
-                (line["path"].as_str().expect("a path").to_owned(), query),
-                line["answer"].to_string(),
-            )
-        };
-        lines.map(entry).collect()
+        recording_of(lines.map(str::to_owned))
     });
     if request.header("authorization") != Some("Bearer secret-token-of-admin") {
         return Answer::text(401, "Unauthorized");
     }
-    let path = request
-        .path
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    match ALL.get(&(path, request.query.iter().cloned().collect())) {
-        Some(answer) => Answer::json(200, answer.clone()),
-        None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
-    }
+    recorded_answer(&ALL, request)
 }
 
 /// What a server answers to each request that a run with `-v 8` has shown, as a line of `tests/wire`.
@@ -669,11 +681,7 @@ fn faults_are_one_line() {
             (false, "--step" | "--since") => ran.fails(1, &["error: ", line, "--prometheus-match"]),
             _ => ran.fails(1, &["error: ", line, hint]),
         }
-        let lines = ran
-            .stderr
-            .lines()
-            .filter(|line| !line.starts_with("asking Prometheus"));
-        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else {
+        let [error, rest @ ..] = &ran.complaint()[..] else {
             panic!("{verb}, {name}: nothing")
         };
         assert!(
@@ -741,11 +749,7 @@ fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
         for verb in VERBS {
             let ran = ask(verb, url, &flags);
             ran.fails(1, &parts);
-            let lines = ran
-                .stderr
-                .lines()
-                .filter(|line| !line.starts_with("asking Prometheus"));
-            assert_eq!(lines.count(), 2, "{}", ran.stderr);
+            assert_eq!(ran.complaint().len(), 2, "{}", ran.stderr);
         }
     };
     for (transport, parts) in [
@@ -1291,11 +1295,7 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     };
     // Of each pod two samples are there by then.
     let (start, end) = (first + 300, first + hours);
-    let [since, until] = [start, end].map(|second| {
-        jiff::Timestamp::from_second(second)
-            .expect("a time")
-            .to_string()
-    });
+    let [since, until] = [start, end].map(time);
     let saved = file("real.json", "");
     let predict = |source: &[&str]| {
         let mut command = program();
@@ -1419,11 +1419,6 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
 #[test]
 fn how_long_pods_take_is_what_the_history_was_made_with() {
     let start: i64 = 1_794_960_000;
-    let time = |second| {
-        jiff::Timestamp::from_second(second)
-            .expect("a time")
-            .to_string()
-    };
     let (since, until) = (time(start), time(start + 15_000));
     let median = |of: &dyn Fn(&(i64, i64, i64)) -> i64| {
         let mut all: Vec<i64> = coming(start).iter().map(of).collect();
@@ -1435,25 +1430,10 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
             return;
         };
         let saved = file("start-up.json", "");
-        let mut command = program();
-        command.args([
-            "predict",
-            "web",
-            "-n",
-            "shop",
-            "-f",
-            STATE,
-            "--prometheus",
-            real.url(),
-        ]);
-        command.args([
-            "--since", &since, "--until", &until, "--save", &saved, "-o", "json",
-        ]);
-        run(&mut command).answer();
-        let saved: Value =
-            serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
-        let mut items = saved["items"].as_array().expect("items").iter();
-        let load = items.find(|item| item["kind"] == "Load").expect("a load");
+        let span = ["--since", &since, "--until", &until];
+        let more = [&span[..], &["--save", &saved, "-o", "json"]].concat();
+        run_at(real.url(), "predict", STATE, WEB, &more).answer();
+        let load = load_of(&saved);
         let seconds = |field: &str| {
             let text = load[field].as_str().expect("a duration");
             text.parse::<jiff::SignedDuration>()
@@ -1480,34 +1460,23 @@ fn a_real_one_that_would_load_too_many_samples_is_one_line() {
     let Some(real) = Real::start_with(|| history_of_coming(start, 13), &limit) else {
         return;
     };
-    let time = |second| {
-        jiff::Timestamp::from_second(second)
-            .expect("a time")
-            .to_string()
-    };
     let (since, at, until) = (time(start), time(start + 5000), time(start + 15_000));
-    for (flags, hint) in [
+    for (verb, flags, hint) in [
         (
-            &["predict", "--since", &since, "--until", &until][..],
+            "predict",
+            &["--since", &since, "--until", &until][..],
             "use a longer --step",
         ),
         (
-            &["explain", "--at", &at],
+            "explain",
+            &["--at", &at],
             "--prometheus-match selects fewer series",
         ),
     ] {
-        let mut command = program();
-        command
-            .args(flags)
-            .args(["web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
-        let ran = run(&mut command);
+        let ran = run_at(real.url(), verb, STATE, WEB, flags);
         let said = "execution: query processing would load too many samples into memory in query execution";
         ran.fails(1, &[said, hint]);
-        let lines = ran
-            .stderr
-            .lines()
-            .filter(|line| !line.starts_with("asking Prometheus"));
-        assert_eq!(lines.count(), 2, "{}", ran.stderr);
+        assert_eq!(ran.complaint().len(), 2, "{}", ran.stderr);
     }
 }
 
@@ -1534,31 +1503,10 @@ fn what_is_no_number_in_a_real_one_is_missing() {
         return;
     };
     let saved = file("no-number.json", "");
-    let time = |second| {
-        jiff::Timestamp::from_second(second)
-            .expect("a time")
-            .to_string()
-    };
-    let mut command = program();
-    command.args([
-        "predict",
-        "web",
-        "-n",
-        "shop",
-        "-f",
-        STATE,
-        "--prometheus",
-        real.url(),
-    ]);
-    command.args([
-        "--since",
-        &time(start),
-        "--until",
-        &time(start + 180),
-        "--query",
-        "cpu=x",
-    ]);
-    run(command.args(["--save", &saved, "-o", "json"])).answer();
+    let (since, until) = (time(start), time(start + 180));
+    let span = ["--since", &since, "--until", &until];
+    let more = [&span[..], &["--query=cpu=x", "--save", &saved, "-o=json"]].concat();
+    run_at(real.url(), "predict", STATE, WEB, &more).answer();
     let table = csv(&saved);
     let cells: Vec<&str> = table
         .lines()
@@ -1656,27 +1604,10 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
         kubectl_hpa::saved::save::to_json(&[trajectories::last("plain")], &[]).expect("a state");
     let state = file("plain.json", &state);
     for (step, at_least) in [(5, 0.96), (30, 0.95), (60, 0.85)] {
-        let mut command = program();
-        command.args([
-            "predict",
-            "web",
-            "-n",
-            "plain",
-            "-f",
-            &state,
-            "--prometheus",
-            &real.url,
-        ]);
-        command.args([
-            "--since",
-            "20m",
-            "--step",
-            &format!("{step}s"),
-            "-o",
-            "json",
-            "--passes",
-        ]);
-        let answer = run(command.args(["--ready-after", "8s", "--metrics-after", "20s"])).answer();
+        let step_of = format!("--step={step}s");
+        let span = ["--since=20m", &step_of, "-o=json", "--passes"];
+        let more = [&span[..], &["--ready-after=8s", "--metrics-after=20s"]].concat();
+        let answer = run_at(&real.url, "predict", &state, ["web", "plain"], &more).answer();
         let (backtest, check) = (&answer["backtest"], &answer["backtest"]["check"]);
         let start: jiff::Timestamp = backtest["load"]["start"]
             .as_str()

@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use super::prometheus::history::{History, Housekeeping, is_lost};
 use super::prometheus::trajectories::{self, NAMES};
-use super::prometheus::{Real, STATE, file, load_of};
-use super::{program, run};
+use super::prometheus::{Real, STATE, WEB, file, load_of, run_at, time};
 
 /// The beginning of the made-up histories, in seconds since 1970, and how long they are.
 const START: i64 = 1_794_960_000;
@@ -77,38 +76,12 @@ fn constant(scrape: i64, faults: Faults) -> History {
 
 /// The cells of a column of the load that a run reads from a real one, in milli-units.
 fn milli(real: &Real, step: i64, name: &str) -> Vec<Option<i64>> {
-    let time = |second| {
-        jiff::Timestamp::from_second(second)
-            .expect("a time")
-            .to_string()
-    };
     let saved = file(name, "");
-    let mut command = program();
-    command.args([
-        "predict",
-        "web",
-        "-n",
-        "shop",
-        "-f",
-        STATE,
-        "--prometheus",
-        real.url(),
-    ]);
-    command.args([
-        "--since",
-        &time(START + 900),
-        "--until",
-        &time(START + SPAN - 120),
-    ]);
-    command.args([
-        "--step",
-        &format!("{step}s"),
-        "--save",
-        &saved,
-        "-o",
-        "json",
-    ]);
-    run(&mut command).answer();
+    let (since, until) = (time(START + 900), time(START + SPAN - 120));
+    let step_of = format!("--step={step}s");
+    let span = ["--since", &since, "--until", &until, &step_of];
+    let more = [&span[..], &["--save", &saved, "-o", "json"]].concat();
+    run_at(real.url(), "predict", STATE, WEB, &more).answer();
     let load = load_of(&saved);
     let rows = load["rows"].as_array().expect("rows").iter();
     let cell = |row: &Value| match row[1].as_str().expect("a cell") {
@@ -195,9 +168,7 @@ fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked(
     let Some(real) = Real::start(|| constant(30, Faults::default())) else {
         return;
     };
-    let until = jiff::Timestamp::from_second(START + SPAN)
-        .expect("a time")
-        .to_string();
+    let until = time(START + SPAN);
     let state = std::fs::read_to_string(STATE).expect("a state");
     let elsewhere = file(
         "elsewhere.yaml",
@@ -231,20 +202,8 @@ fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked(
             ["the HPA api and its pods in the namespace shop", "name"],
         ),
     ] {
-        let mut command = program();
-        command.args([
-            "predict",
-            name,
-            "-n",
-            namespace,
-            "-f",
-            state,
-            "--prometheus",
-            real.url(),
-        ]);
-        let ran = run(command
-            .args(["--until", &until, "--since", "2h"])
-            .args(more));
+        let more = [&["--until", &until, "--since", "2h"], more].concat();
+        let ran = run_at(real.url(), "predict", state, [name, namespace], &more);
         ran.fails(
             1,
             &[
@@ -254,11 +213,7 @@ fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked(
                 parts[1],
             ],
         );
-        let lines = ran
-            .stderr
-            .lines()
-            .filter(|line| !line.starts_with("asking Prometheus"));
-        assert_eq!(lines.count(), 2, "{}", ran.stderr);
+        assert_eq!(ran.complaint().len(), 2, "{}", ran.stderr);
     }
 }
 
@@ -270,9 +225,7 @@ fn a_state_without_pods_and_template_is_told_before_the_first_query() {
     let target = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n\
                   spec: {replicas: 3, selector: {matchLabels: {app: web}}}\n";
     let state = file("manifests.yaml", &format!("{hpa}{target}"));
-    let mut command = program();
-    command.args(["predict", "web", "-n", "shop", "-f", &state]);
-    let ran = run(command.args(["--prometheus", "http://127.0.0.1:1"]));
+    let ran = run_at("http://127.0.0.1:1", "predict", &state, WEB, &[]);
     ran.fails(
         2,
         &[
@@ -428,35 +381,16 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
 fn checked(real: &Real, name: &str, later: i64, state: &str, step: i64) -> f64 {
     let last = trajectories::last(name).snapshot.now;
     let until = delayed(&last.to_string(), later).expect("a time");
-    let mut command = program();
-    command.args([
-        "predict",
-        "web",
-        "-n",
-        name,
-        "-f",
-        state,
-        "--prometheus",
-        real.url(),
-    ]);
-    command.args([
-        "--until",
-        &until,
-        "--since",
-        "20m",
-        "--step",
-        &format!("{step}s"),
-        "-o",
-        "json",
-    ]);
-    command.args(["--ready-after", "8s", "--metrics-after", "20s"]);
-    if name == "queue" {
-        command.args([
-            "--query",
-            "queue_depth=sum(queue_depth{namespace=\"queue\"})",
-        ]);
-    }
-    let check = &run(&mut command).answer()["backtest"]["check"];
+    let step_of = format!("--step={step}s");
+    let span = ["--until", &until, "--since=20m", &step_of, "-o=json"];
+    let query: &[&str] = match name {
+        "queue" => &["--query=queue_depth=sum(queue_depth{namespace=\"queue\"})"],
+        _ => &[],
+    };
+    let joined = ["--ready-after=8s", "--metrics-after=20s"];
+    let more = [&span[..], &joined, query].concat();
+    let check =
+        &run_at(real.url(), "predict", state, [WEB[0], name], &more).answer()["backtest"]["check"];
     let of = |name: &str| check[name].as_f64().expect("a count");
     100.0 * of("equal") / of("compared")
 }

@@ -6,7 +6,7 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
-use crate::common::ran::{PROGRAM, program, run};
+use crate::common::ran::{PROGRAM, Ran, program, run};
 use crate::common::{self, build, schema as published, trajectories};
 
 use std::fmt::Write;
@@ -635,7 +635,7 @@ fn the_week_of_the_example_is_the_one_that_its_generator_makes() {
 }
 
 /// What the program says about the example of a queue, and its exit code.
-fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
+fn predict(flags: &[&str], stdin: &str) -> Ran {
     common::predict("worker", "queue", flags, stdin)
 }
 
@@ -679,9 +679,9 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
                 .to_owned(),
         ),
     ] {
-        let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
-        assert!(stderr.starts_with(&message), "{trace}\n{stderr}");
-        assert_eq!((&*stdout, code), ("", Some(2)), "{trace}");
+        let ran = predict(&["--trace", "-"], trace);
+        let error = ran.refused(2);
+        assert!(error.starts_with(&message), "{trace}\n{error}");
     }
 }
 
@@ -725,15 +725,11 @@ fn a_search_that_is_none_is_refused() {
             .into_iter()
             .chain(flags.iter().copied())
             .collect();
-        let (stdout, stderr, code) = predict(&flags, "");
-        assert!(stderr.starts_with(message), "{flags:?}\n{stderr}");
-        assert_eq!((&*stdout, code), ("", Some(2)), "{flags:?}");
+        let ran = predict(&flags, "");
+        let error = ran.refused(2);
+        assert!(error.starts_with(message), "{flags:?}\n{error}");
     }
-    let (stdout, stderr, code) = predict(&["--vary=max=9,10"], "");
-    assert!(
-        stdout.is_empty() && code == Some(2) && stderr.contains("--for"),
-        "{stderr}"
-    );
+    predict(&["--vary=max=9,10"], "").fails(2, &["--for"]);
 }
 
 /// The step of the workflow for GitHub that tests a manifest against last week, with the example's files in
@@ -765,10 +761,8 @@ fn the_workflow_tests_a_manifest_against_last_week() {
             .arg(script.replace("kubectl-hpa", PROGRAM))
             .current_dir(&directory)
             .env("GITHUB_STEP_SUMMARY", &summary))
-        .parts()
     };
-    let (code, stdout, stderr) = run(&script);
-    assert_eq!((code, &*stderr), (Some(0), ""), "{stdout}");
+    run(&script).quiet().text();
     let junit = || std::fs::read_to_string(directory.path().join("week.xml")).unwrap();
     assert!(junit().contains(r#"tests="1" failures="0""#), "{}", junit());
 
@@ -780,8 +774,9 @@ fn the_workflow_tests_a_manifest_against_last_week() {
         text.replace("maxReplicas: 30", "maxReplicas: 12"),
     )
     .unwrap();
-    let (code, stdout, stderr) = run(&script);
-    assert_eq!(code, Some(3), "{stdout}{stderr}");
+    let ran = run(&script);
+    assert_eq!(ran.code, Some(3), "{}", ran.shown());
+    let stderr = ran.stderr;
     assert!(
         stderr.contains("::error file=deploy/hpa.yaml,line=2,"),
         "{stderr}"
@@ -809,8 +804,7 @@ fn expectations_choose_among_the_settings() {
         let flags: Vec<&str> = vary.into_iter().chain(["--expect", expectation]).collect();
         predict(&flags, "")
     };
-    let (text, stderr, code) = expecting("run.highest <= 12");
-    assert_eq!((&*stderr, code), ("", Some(0)), "{text}");
+    let text = expecting("run.highest <= 12").quiet().text();
     insta::assert_snapshot!(text, @r#"
 assuming queue_depth{queue=orders} 600 (observed 214)
 
@@ -849,24 +843,23 @@ TIME SHORT OVER REPLICA-HOURS
          replica-hours; upward: minutes short
 "#);
     // Without expectations, only what was played counts.
-    let (text, ..) = predict(&vary, "");
+    let text = predict(&vary, "").stdout;
     assert!(text.contains("OF 3 SETTINGS ARE NOT BEATEN"), "{text}");
     // The first pass of the HPA as it is scales up.
     let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();
-    assert_eq!(predict(&flags, "").2, Some(5));
-    let (text, stderr, code) = expecting("run.highest > 50");
-    assert!(
-        text.contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS"),
-        "{text}"
-    );
-    assert_eq!((&*stderr, code), ("", Some(3)));
+    assert_eq!(predict(&flags, "").code, Some(5));
+    let ran = expecting("run.highest > 50").quiet();
+    let none = ran
+        .stdout
+        .contains("NONE OF 6 SETTINGS MEETS THE EXPECTATIONS");
+    assert!(none, "{}", ran.stdout);
+    assert_eq!(ran.code, Some(3));
 
     let flags: Vec<&str> = vary
         .into_iter()
         .chain(["-o", "json", "--expect", "run.highest <= 12"])
         .collect();
-    let (text, ..) = predict(&flags, "");
-    let json: Value = serde_json::from_str(&text).unwrap();
+    let json = predict(&flags, "").json();
     assert_eq!(published::PREDICTION.fault(&json), None);
     let search = &json["backtest"]["search"];
     let settings = search["settings"].as_array().unwrap();
@@ -890,11 +883,12 @@ TIME SHORT OVER REPLICA-HOURS
 #[test]
 fn a_unit_is_only_behind_a_number() {
     let vary = "--vary=behavior.scaleDown.stabilizationWindowSeconds=60,null";
-    let (text, ..) = predict(
+    let text = predict(
         &["--for=30m", "--metric=queue_depth=60", "-o=json", vary],
         "",
-    );
-    let (shown, ..) = predict(&["--for=30m", "--metric=queue_depth=60", vary], "");
+    )
+    .stdout;
+    let shown = predict(&["--for=30m", "--metric=queue_depth=60", vary], "").stdout;
     assert!(text.contains("null") && !shown.contains("nulls"), "{shown}");
 }
 
@@ -930,7 +924,6 @@ fn a_candidate_may_have_other_metrics() {
             .args(["predict", "web", "-o", "json"])
             .args(flags)
             .write_stdin(trace))
-        .parts()
     };
     let run = |state: &str, candidate: &str, trace: &str| {
         let (state, candidate) = (path(state), path(candidate));
@@ -941,9 +934,8 @@ fn a_candidate_may_have_other_metrics() {
         ("cpu.json", "hpa-both.json", [1, 8]),
         ("both.json", "hpa-cpu.json", [8, 1]),
     ] {
-        let (code, stdout, stderr) = run(state, candidate, trace);
-        assert_eq!((code, &*stderr), (Some(0), ""), "{state}");
-        let json: Value = serde_json::from_str(&stdout).unwrap();
+        let ran = run(state, candidate, trace).quiet();
+        let json = ran.answer();
         let runs = [
             &json["backtest"]["replay"],
             &json["backtest"]["candidates"][0],
@@ -951,39 +943,19 @@ fn a_candidate_may_have_other_metrics() {
         let of = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
         assert_eq!(runs.map(of), highest, "{state}");
         // The load has what the input lacks.
-        assert!(!stdout.contains("the input has no"), "{stdout}");
+        let has_all = !ran.stdout.contains("the input has no");
+        assert!(has_all, "{}", ran.stdout);
     }
-    let (code, _, stderr) = run(
-        "cpu.json",
-        "hpa-both.json",
-        "time,cpu,other\n0s,1m,1\n5m,1m,1\n",
-    );
-    assert!(
-        code == Some(2) && stderr.contains(":1: column 3: the HPA has no such metric"),
-        "{stderr}"
-    );
+    let trace_of_other = "time,cpu,other\n0s,1m,1\n5m,1m,1\n";
+    run("cpu.json", "hpa-both.json", trace_of_other)
+        .fails(2, &[":1: column 3: the HPA has no such metric"]);
     // The load of a state may be of a candidate that is not given again.
     let saved = path("saved.json");
     let [state, candidate] = ["cpu.json", "hpa-both.json"].map(path);
-    let (code, _, stderr) = run_of(
-        &[
-            "-f",
-            &state,
-            "--hpa",
-            &candidate,
-            "--save",
-            &saved,
-            "--trace=-",
-        ],
-        trace,
-    );
-    assert_eq!(code, Some(0), "{stderr}");
-    let (code, _, stderr) = run_of(&["-f", &saved], "");
-    assert!(
-        code == Some(2)
-            && stderr.contains("give the candidate with --hpa, or another load with --trace"),
-        "{stderr}"
-    );
+    let own = ["-f", &state, "--hpa", &candidate, "--save", &saved];
+    run_of(&[&own[..], &["--trace=-"]].concat(), trace).text();
+    let hint = "give the candidate with --hpa, or another load with --trace";
+    run_of(&["-f", &saved], "").fails(2, &[hint]);
 }
 
 /// The load of a column or a flag is the same in all runs, whether their metrics use whole pods or containers: the
@@ -1035,16 +1007,15 @@ fn a_candidate_uses_another_part_of_the_same_load() {
     // Half the requests of one pod are 100m, those of one container 50m.
     let play = |of: &str, flags: &[&str], trace: &str| -> Result<Value, String> {
         let state = path(format!("{of}.json"));
-        let (code, stdout, stderr) = run(program()
+        let ran = run(program()
             .args(["predict", "web", "-f", &state])
             .args(["--tolerance=0", "-o", "json"])
             .args(flags)
-            .write_stdin(trace.to_owned()))
-        .parts();
-        if code != Some(0) {
-            return Err(stderr);
+            .write_stdin(trace.to_owned()));
+        if ran.code != Some(0) {
+            return Err(ran.stderr);
         }
-        Ok(serde_json::from_str(&stdout).unwrap())
+        Ok(ran.json())
     };
     let highest = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
     let end = |load: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
@@ -1144,15 +1115,10 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         ("pods", "--cpu=400m", "app=cpu"),
     ] {
         let state = path(format!("{of}.json"));
-        let (code, _, stderr) = run(program()
+        run(program()
             .args(["predict", "web", "-f", &state, flag, "--trace=-"])
             .write_stdin(format!("time,{column}\n0s,300m\n5m,300m\n")))
-        .parts();
-        let is_refused = stderr.contains("is also set by a flag");
-        assert!(
-            code == Some(2) && is_refused,
-            "{of} {flag} {column}: {stderr}"
-        );
+        .fails(2, &["is also set by a flag"]);
     }
     // What a container uses of whole pods of which nothing was measured is unknown.
     let state = path("unmeasured.json".to_owned());
@@ -1178,15 +1144,10 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         } else {
             "--trace=-"
         };
-        let (code, _, stderr) = run(program()
+        run(program()
             .args(["predict", "web", "-f", &state, flag])
             .write_stdin(load))
-        .parts();
-        let said = "cpu: the part of each container is unknown";
-        assert!(
-            code == Some(2) && stderr.contains(said),
-            "{load:?}: {stderr}"
-        );
+        .fails(2, &["cpu: the part of each container is unknown"]);
     }
 }
 
@@ -1199,19 +1160,14 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
             .args(["predict", "web", "-f", shop])
             .args(flags)
             .write_stdin(stdin))
-        .parts()
     };
     let search = ["--for=10m", "--vary=max=10,12", "--expect=run.short < 1h"];
-    let (code, text, _) = run(&search, "");
-    assert_eq!(code, Some(4), "{text}");
-    assert!(
-        text.contains("2 combinations may or may not meet the expectations"),
-        "{text}"
-    );
+    let ran = run(&search, "");
+    let told = "2 combinations may or may not meet the expectations";
+    let says = ran.stdout.contains(told);
+    assert_eq!((ran.code, says), (Some(4), true), "{}", ran.stdout);
     let past = "time,cpu\n2026-11-01T00:00:00Z,300m\n2026-11-01T01:00:00Z,500m\n";
-    let (code, stdout, stderr) = run(&["--trace=-", "--recommendation=20@1m"], past);
-    assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
-    assert!(stderr.contains("--recommendation"), "{stderr}");
+    run(&["--trace=-", "--recommendation=20@1m"], past).fails(2, &["--recommendation"]);
 }
 
 /// Pods that do not count when the state is read do not stay so in all of a past load, except as many as were not ready
@@ -1400,7 +1356,7 @@ fn a_target_that_is_woken_is_not_switched_off() {
             .args(["predict", "web", "--trace=-", "-f"])
             .arg(state.path())
             .write_stdin(trace));
-        ran.parts().1
+        ran.stdout
     };
     let off = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
     assert!(text(0).contains(off));

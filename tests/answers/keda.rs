@@ -1,17 +1,16 @@
 //! ScaledObjects as candidates: the result of `predict --hpa` for each (`tests/keda`), where the values of
 //! its metrics come from, and what KEDA rejects. The HPAs themselves are tested next to `src/keda`.
 
-use crate::common::ran::{program, run};
+use crate::common::ran::{Ran, program, run};
 
 /// Runs `predict -f state.yaml --hpa -` for a ScaledObject with these flags: returns exit code, standard
 /// output and standard error.
-fn predict(flags: &[&str], manifest: &str) -> (Option<i32>, String, String) {
+fn predict(flags: &[&str], manifest: &str) -> Ran {
     run(program()
         .args(["predict", "keda-hpa-web", "-f", "state.yaml", "--hpa", "-"])
         .args(flags)
         .current_dir("tests/keda")
         .write_stdin(manifest))
-    .parts()
 }
 
 fn manifest() -> String {
@@ -21,11 +20,12 @@ fn manifest() -> String {
 /// A prometheus, a cron and a cpu trigger: two of the metrics have values in the state, one is assumed.
 #[test]
 fn three_triggers() {
-    let (code, stdout, stderr) = predict(
+    let stdout = predict(
         &["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"],
         &manifest(),
-    );
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    )
+    .quiet()
+    .text();
     insta::assert_snapshot!(stdout, @"
     assuming HPA from standard input
     assuming maxReplicas 20 (observed 10)
@@ -95,8 +95,7 @@ fn a_trigger_that_only_keda_can_name() {
           triggers:
           - {type: external, metadata: {scalerAddress: 'scaler:9090'}}
           - {type: cpu, metricType: Utilization, metadata: {value: '30'}}";
-    let (code, stdout, stderr) = predict(&[], external);
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    let stdout = predict(&[], external).quiet().text();
     for expected in [
         "\nassuming HPA from standard input\n\
          assuming target of cpu 30% (observed 60%)\n\n",
@@ -114,10 +113,9 @@ fn a_trigger_that_only_keda_can_name() {
         "- {type: external",
         &format!("- {cron}\n          - {{type: external"),
     );
-    let (code, stdout, stderr) = predict(&[], &second);
-    assert_eq!((code, &*stdout), (Some(2), ""));
+    let ran = predict(&[], &second);
     assert_eq!(
-        stderr,
+        ran.refused(2),
         "error: standard input: spec.triggers[1]: unknown target of the metric: only the scaler itself knows \
          its metrics and targets, and the running HPA has no metric s1-...\n\
          hint: use --hpa with the HPA that KEDA makes\n"
@@ -144,7 +142,7 @@ spec:
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("object.yaml").display().to_string();
     std::fs::write(&path, object).expect("a file");
-    let run = |flags: &[&str]| run(program().args(flags)).parts();
+    let run = |flags: &[&str]| run(program().args(flags));
     let alone = ["predict", "-f", &path, "--replicas", "3"];
     let stated = [
         "--metric",
@@ -152,25 +150,23 @@ spec:
         "--metric",
         "s2-workload-default=5",
     ];
-    let (code, stdout, stderr) = run(&[&alone[..], &["--cpu", "30%"], &stated].concat());
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    let stdout = run(&[&alone[..], &["--cpu", "30%"], &stated].concat())
+        .quiet()
+        .text();
     let note = "spec.triggers[1] (mysql): s1-mysql-unknown stands in for the name of its metric, which only KEDA \
                 knows: connectionString may be in what authenticationRef leads to\n";
     for expected in ["\n  SCALE UP 3 → 5\n", note] {
         assert!(stdout.contains(expected), "{expected}{stdout}");
     }
-    let (code, _, stderr) = run(&alone);
-    assert_eq!(code, Some(2));
-    assert!(
-        stderr.contains("--metric 's1-mysql-unknown{scaledobject.keda.sh/name=web}=30'"),
-        "{stderr}"
-    );
+    let part = "--metric 's1-mysql-unknown{scaledobject.keda.sh/name=web}=30'";
+    let ran = run(&alone);
+    let says = ran.stderr.contains(part);
+    assert_eq!((ran.code, says), (Some(2), true), "{}", ran.stderr);
 
     // What only a candidate has would be asked of a cluster.
-    let (code, _, stderr) = predict(&["--cpu", "30%"], object);
     let lacks = "spec.triggers[1]: unknown name of the metric: connectionString may be in what authenticationRef \
                  leads to, and the running HPA has no metric s1-...";
-    assert_eq!((code, stderr.contains(lacks)), (Some(2), true), "{stderr}");
+    predict(&["--cpu", "30%"], object).fails(2, &[lacks]);
 
     // The namespace is the running HPA's.
     let mysql = "  - type: mysql
@@ -178,16 +174,17 @@ spec:
     authenticationRef: {name: auth}
 ";
     let workload = object.replace(mysql, "");
-    let (_, stdout, _) = predict(&["--cpu", "30%"], &workload);
+    let stdout = predict(&["--cpu", "30%"], &workload).stdout;
     assert!(
         stdout.contains("the input has no ExternalMetricValueList for s1-workload-shop"),
         "{stdout}"
     );
-    let (code, stdout, stderr) = predict(
+    let stdout = predict(
         &["--cpu", "30%", "--metric", "s1-workload-shop=25"],
         &workload,
-    );
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    )
+    .quiet()
+    .text();
     assert!(stdout.contains("\n  SCALE UP 2 → 4\n"), "{stdout}");
 }
 
@@ -201,8 +198,9 @@ fn values_stay_with_metrics_whose_index_changes() {
     let (second, rest) = rest.split_once("  - type: cpu").expect("a trigger");
     let swapped = format!("{before}{cron}{second}{prometheus}{first}  - type: cpu{rest}");
     let cron = "s0-cron-Europe-Berlin-08xx1-5-018xx1-5";
-    let (code, stdout, stderr) = predict(&["--metric", &format!("{cron}=1")], &swapped);
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    let stdout = predict(&["--metric", &format!("{cron}=1")], &swapped)
+        .quiet()
+        .text();
     for expected in [
         "\n  standard input: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only \
          that one has this name after its index\n",
@@ -219,9 +217,7 @@ fn values_stay_with_metrics_whose_index_changes() {
         "-o",
         "json",
     ];
-    let (code, stdout, stderr) = predict(&flags, &swapped);
-    assert_eq!((code, &*stderr), (Some(0), ""));
-    let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let answer = predict(&flags, &swapped).quiet().answer();
     let highest = |run: &serde_json::Value| run["totals"]["highest"]["replicas"].clone();
     let runs = &answer["backtest"];
     assert_eq!(highest(&runs["replay"]), 2);
@@ -297,7 +293,7 @@ fn an_hpa_that_keda_did_not_create() {
         .stdout;
         assert!(stdout.contains(expected), "{stdout}");
     }
-    let (_, stdout, _) = predict(&[], &manifest());
+    let stdout = predict(&[], &manifest()).stdout;
     assert!(!stdout.contains("did not create"), "{stdout}");
 }
 
@@ -409,9 +405,8 @@ fn what_keda_refuses() {
         ),
     ] {
         assert!(whole.contains(from), "{from}");
-        let (code, stdout, stderr) = predict(&[], &whole.replace(from, to));
-        assert_eq!((code, &*stdout), (Some(2), ""), "{to}: {stderr}");
-        assert_eq!(stderr, expected, "{to}");
+        let ran = predict(&[], &whole.replace(from, to));
+        assert_eq!(ran.refused(2), expected, "{to}");
     }
     // The API server validates the metadata as it does for every object.
     let named = "  advanced: {horizontalPodAutoscalerConfig: {name: web}}\n";
@@ -432,9 +427,8 @@ fn what_keda_refuses() {
         ),
     ] {
         assert!(named.contains(metadata), "{named}");
-        let (code, stdout, stderr) =
-            predict(&[], &named.replace(metadata, &format!("metadata: {own}")));
-        assert_eq!((code, &*stdout), (Some(2), ""), "{own}: {stderr}");
+        let ran = predict(&[], &named.replace(metadata, &format!("metadata: {own}")));
+        let stderr = ran.refused(2);
         assert!(
             stderr.starts_with(&format!("error: standard input: {begin}")),
             "{stderr}"
@@ -458,7 +452,7 @@ fn alone(annotations: &str, triggers: &str) -> String {
     )
 }
 
-fn predict_alone(flags: &[&str], text: &str) -> (Option<i32>, String, String) {
+fn predict_alone(flags: &[&str], text: &str) -> Ran {
     let args = [
         "predict",
         "-f",
@@ -470,7 +464,7 @@ fn predict_alone(flags: &[&str], text: &str) -> (Option<i32>, String, String) {
         "-o",
         "wide",
     ];
-    run(program().args(args).args(flags).write_stdin(text)).parts()
+    run(program().args(args).args(flags).write_stdin(text))
 }
 
 /// KEDA reverts what is changed in its HPA, also if that does not exist yet.
@@ -506,8 +500,7 @@ fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
             ],
         ),
     ] {
-        let (code, stdout, stderr) = predict_alone(flags, &alone(annotations, triggers));
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict_alone(flags, &alone(annotations, triggers)).text();
         for line in expected {
             assert!(stdout.contains(line), "{line}\n{stdout}");
         }
@@ -520,8 +513,7 @@ fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
 fn an_hpa_in_place_of_that_of_keda() {
     let hpa = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: api}\nspec:\n  scaleTargetRef: \
                {apiVersion: apps/v1, kind: Deployment, name: web}\n  maxReplicas: 10\n";
-    let (code, stdout, stderr) = predict(&["--cpu", "50%"], hpa);
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = predict(&["--cpu", "50%"], hpa).text();
     assert!(
         stdout.contains(": delete ScaledObject/web, as Helm does"),
         "{stdout}"
@@ -551,8 +543,7 @@ fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {
         (object.replace("'60'", "abc"), note, shared),
     ] {
         let flags = ["--cpu", "50%", "--save", saved];
-        let (code, stdout, stderr) = predict_alone(&flags, &text);
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict_alone(&flags, &text).text();
         let again = ["predict", "-f", saved, "--replicas", "3", "--cpu", "50%"];
         for shown in [stdout, run(program().args(again)).stdout] {
             assert!(shown.contains(expected), "{shown}");
@@ -567,23 +558,19 @@ fn a_scaled_object_of_keda_1() {
     let old = manifest().replace("keda.sh/v1alpha1", "keda.k8s.io/v1alpha1");
     let hint = "hint: it has a ScaledObject of keda.k8s.io/v1alpha1, which is KEDA 1: convert it to \
                 keda.sh/v1alpha1\n";
-    let (code, stdout, stderr) = predict(&[], &old);
-    assert_eq!((code, &*stdout), (Some(2), ""));
+    let ran = predict(&[], &old);
+    let stderr = ran.refused(2);
     let error = "--hpa -: contains no HorizontalPodAutoscaler, ScaledObject or workload";
     assert_eq!(stderr, format!("error: {error}\n{hint}"));
     for (name, error) in [
         ("", "the input has no HorizontalPodAutoscaler"),
         ("web", "no HorizontalPodAutoscaler web in the input"),
     ] {
-        let (code, _, stderr) = run(program()
+        let ran = run(program()
             .args(["explain", "-f", "-"])
             .args((!name.is_empty()).then_some(name))
-            .write_stdin(&*old))
-        .parts();
-        assert_eq!(
-            (code, &*stderr),
-            (Some(2), &*format!("error: {error}\n{hint}"))
-        );
+            .write_stdin(&*old));
+        assert_eq!(ran.refused(2), format!("error: {error}\n{hint}"));
     }
 }
 
@@ -602,10 +589,9 @@ fn a_container_that_the_target_does_not_have() {
     };
     let error = "spec.scaleTargetRef.envSourceContainerName: the target has no container \"sidecar\"\n\
                  hint: it has app\n";
-    let (code, stdout, stderr) = predict(&[], &format!("{whole}{}", template("app")));
-    assert_eq!((code, &*stdout), (Some(2), ""));
-    assert_eq!(stderr, format!("error: standard input: {error}"));
-    let (_, _, stderr) = predict(&[], &format!("{whole}{}", template("sidecar")));
+    let ran = predict(&[], &format!("{whole}{}", template("app")));
+    assert_eq!(ran.refused(2), format!("error: standard input: {error}"));
+    let stderr = predict(&[], &format!("{whole}{}", template("sidecar"))).stderr;
     assert!(!stderr.contains("envSourceContainerName"), "{stderr}");
     // A manifest alone.
     let stderr = run(program()
@@ -625,16 +611,12 @@ fn secrets_are_not_shown() {
         "      authModes: basic\n      password: hunter2\n      query:",
     );
     for flags in [&["-o", "json"][..], &["-o", "wide"], &["-o", "yaml"]] {
-        let (code, stdout, stderr) = predict(flags, &with_secret);
-        assert_eq!(code, Some(0), "{stderr}");
-        assert!(
-            !format!("{stdout}{stderr}").contains("hunter2"),
-            "{flags:?}"
-        );
+        let ran = predict(flags, &with_secret);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(!ran.shown().contains("hunter2"), "{flags:?}");
     }
     let path = saved.to_str().expect("a path");
-    let (code, _, stderr) = predict(&["--save", path], &with_secret);
-    assert_eq!(code, Some(0), "{stderr}");
+    predict(&["--save", path], &with_secret).text();
     assert!(
         !std::fs::read_to_string(&saved)
             .expect("a file")

@@ -7,7 +7,7 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
-use crate::common::ran::{program, run};
+use crate::common::ran::{Ran, program, run};
 use crate::common::{self, recorded, trajectories};
 
 use std::collections::HashSet;
@@ -366,7 +366,7 @@ fn a_trace_begins_as_with_the_flag() {
 }
 
 /// Returns what the program says about a load test, and its exit code.
-fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
+fn predict(flags: &[&str], stdin: &str) -> Ran {
     common::predict("nginx-deployment", "nginx", flags, stdin)
 }
 
@@ -378,12 +378,12 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
         "0,40%\n600,\n",
         "2026-11-21T07:06:00Z,40%\n2026-11-21T07:16:29Z,\n",
     ] {
-        let (json, errors, code) = predict(
+        let json = predict(
             &["--trace", "-", "-o", "json"],
             &format!("time,cpu\n{rows}"),
-        );
-        assert_eq!((&*errors, code), ("", Some(0)));
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        )
+        .quiet()
+        .answer();
         assert_eq!(json["overrides"][0]["assumed"], "40% of the request");
         assert_eq!(json["timeline"]["for"], 600.0);
         assert_eq!(json["timeline"]["passes"], 41);
@@ -391,7 +391,7 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
         assert_eq!(json["timeline"]["settledAt"], "2026-11-21T07:06:29Z");
     }
     // The observed value is measured over the running pods, even if the first pass ignores the metrics.
-    let (text, ..) = predict(&["--trace", "-", "--replicas=1"], "time,cpu\n0,40%\n600,\n");
+    let text = predict(&["--trace", "-", "--replicas=1"], "time,cpu\n0,40%\n600,\n").stdout;
     let told = text.lines().nth(1).expect("the load");
     assert_eq!(told, "assuming cpu 40% of the request (observed 2575%)");
 }
@@ -514,13 +514,12 @@ fn what_cannot_be_played_is_refused() {
             "error: standard input (-) can be read only once\n",
         ),
     ] {
-        let (text, errors, code) = predict(flags, stdin);
-        assert_eq!((&*text, code), ("", Some(2)), "{flags:?}");
+        let ran = predict(flags, stdin);
+        let errors = ran.refused(2);
         assert!(errors.starts_with(message), "{flags:?}: {errors}");
     }
     // It lists what exists.
-    let (_, errors, _) = predict(&["--trace=-"], "time,memory\n5s,80%\n");
-    assert!(errors.contains("it has cpu"), "{errors}");
+    predict(&["--trace=-"], "time,memory\n5s,80%\n").fails(2, &["it has cpu"]);
 }
 
 /// A gate that seems to cover everything would be worse than none.
@@ -548,7 +547,7 @@ fn expectations_of_the_first_pass_say_so() {
         (&["--fail-on=missing-request"], &[]),
         (&["--expect=desired == 4"], &[]),
     ] {
-        let (text, ..) = predict(flags, "");
+        let text = predict(flags, "").stdout;
         let said = text
             .lines()
             .filter_map(|line| line.trim().split_once(IN_FIRST));
@@ -560,7 +559,7 @@ fn expectations_of_the_first_pass_say_so() {
         });
         assert_eq!(said.collect::<Vec<_>>(), named, "{flags:?}: {text}");
     }
-    let (text, ..) = predict(&["--for=1m", "--exit-code"], "");
+    let text = predict(&["--for=1m", "--exit-code"], "").stdout;
     assert!(
         text.contains("--exit-code is about the first pass, not the run"),
         "{text}"
@@ -581,7 +580,7 @@ fn replicas_that_are_highest_after_the_load_are_told() {
         (&[expected, "--for=2m"], "0,30%\n120,400%\n", false),
     ] {
         let flags = [&["--trace=-"], flags].concat();
-        let (text, ..) = predict(&flags, &format!("time,cpu\n{rows}"));
+        let text = predict(&flags, &format!("time,cpu\n{rows}")).stdout;
         let note = "the replicas reach 10 after the load has ended, which only run.last and run.settled cover";
         assert_eq!(text.contains(note), is_told, "{flags:?} {rows}: {text}");
     }
@@ -624,13 +623,12 @@ fn what_a_run_ends_with_is_said_alike() {
     ] {
         let flags = ["--trace=-", "--for=10m", "--expect=run.settled"];
         let stdin = format!("time,cpu\n{trace}");
-        let (text, ..) = predict(&flags, &stdin);
+        let text = predict(&flags, &stdin).stdout;
         assert!(
             text.lines().any(|line| line.trim() == end),
             "{trace}: {text}"
         );
-        let (json, ..) = predict(&[&flags[..], &["-o=json"]].concat(), &stdin);
-        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let json = predict(&[&flags[..], &["-o=json"]].concat(), &stdin).json();
         let timeline = &json["timeline"];
         assert_eq!(timeline["totals"]["settled"], settled, "{trace}");
         assert_eq!(timeline["settledAt"].is_string(), settled, "{trace}");
@@ -641,10 +639,11 @@ fn what_a_run_ends_with_is_said_alike() {
         });
         assert!(text.contains(&why), "{trace}: {text}");
         // A run that is compared has no sentence about its end.
-        let (compared, ..) = predict(
+        let compared = predict(
             &["--trace=-", "--for=10m", "--request=cpu=21m", "--at=0s"],
             &stdin,
-        );
+        )
+        .stdout;
         assert_eq!(
             compared.contains("(no answer)"),
             unknown.is_some(),
@@ -667,8 +666,9 @@ fn what_rests_is_not_played_and_comes_to_the_same() {
                 .copied()
                 .chain(["--for=20m", "-o=json"])
                 .collect();
-            let (text, errors, code) = predict(&[&flags[..], &[more]].concat(), stdin);
-            assert_eq!((&*errors, code), ("", Some(0)));
+            let text = predict(&[&flags[..], &[more]].concat(), stdin)
+                .quiet()
+                .text();
             serde_json::from_str::<serde_json::Value>(&text).unwrap()["timeline"].clone()
         };
         let (rests, whole) = (
@@ -693,7 +693,7 @@ fn what_rests_is_not_played_and_comes_to_the_same() {
 #[test]
 fn what_a_prediction_rests_on_can_be_saved() {
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/timeline-saved.json");
-    let (first, ..) = predict(&["--cpu=27%", "--save", file, "-o", "json"], "");
+    let first = predict(&["--cpu=27%", "--save", file, "-o", "json"], "").stdout;
     let again = run(program()
         .args(["predict", "nginx-deployment", "-f", file])
         .args(["--cpu=27%", "-o", "json"]))
@@ -712,8 +712,9 @@ fn a_timeline_is_drawn_as_svg() {
         env!("CARGO_MANIFEST_DIR"),
         "/examples/nginx/load.csv"
     );
-    let (svg, errors, code) = predict(&["--for=10m", trace, "-o", "svg"], "");
-    assert_eq!((&*errors, code), ("", Some(0)));
+    let svg = predict(&["--for=10m", trace, "-o", "svg"], "")
+        .quiet()
+        .text();
     let svg = roxmltree::Document::parse(&svg).unwrap();
     let said = |name: &str| {
         let mut nodes = svg.descendants();
@@ -738,8 +739,8 @@ fn a_timeline_is_drawn_as_svg() {
                                                      --for\n",
         ),
     ] {
-        let (text, errors, code) = predict(flags, "");
-        assert_eq!((&*text, code), ("", Some(2)));
+        let ran = predict(flags, "");
+        let errors = ran.refused(2);
         assert!(errors.starts_with(why), "{errors}");
     }
 }

@@ -73,23 +73,13 @@ pub(crate) fn assumed(flags: impl IntoIterator<Item: AsRef<str>>) -> Result<Assu
 
 /// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.
 #[allow(dead_code, reason = "not every suite predicts")]
-pub(crate) fn predict(
-    name: &str,
-    example: &str,
-    flags: &[&str],
-    stdin: &str,
-) -> (String, String, Option<i32>) {
-    let Ran {
-        code,
-        stdout,
-        stderr,
-    } = run(program()
+pub(crate) fn predict(name: &str, example: &str, flags: &[&str], stdin: &str) -> Ran {
+    run(program()
         .args(["predict", name, "-f"])
         .arg(format!("{}/examples/{example}", env!("CARGO_MANIFEST_DIR")))
         .args(flags)
         .env("LC_ALL", "C.UTF-8")
-        .write_stdin(stdin));
-    (stdout, stderr, code)
+        .write_stdin(stdin))
 }
 
 /// Returns the layout of a terminal with this many columns.

@@ -42,9 +42,19 @@ impl Ran {
         ran
     }
 
-    /// Returns the exit code, standard output and standard error.
-    pub(crate) fn parts(self) -> (Option<i32>, String, String) {
-        (self.code, self.stdout, self.stderr)
+    /// Asserts that nothing is on standard error.
+    #[track_caller]
+    pub(crate) fn quiet(self) -> Self {
+        assert_eq!(self.stderr, "", "{}", self.stdout);
+        self
+    }
+
+    /// Asserts that there is no answer, and returns standard error.
+    #[track_caller]
+    pub(crate) fn refused(&self, code: i32) -> &str {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        &self.stderr
     }
 
     /// Returns both streams.
@@ -96,11 +106,9 @@ impl Ran {
     /// Asserts that there is no answer, and that standard error contains these texts.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, parts: &[&str]) {
-        assert_eq!(self.code, Some(code), "{}", self.stderr);
-        assert_eq!(self.stdout, "");
+        let error = self.refused(code);
         for part in parts {
-            let says = self.stderr.contains(part);
-            assert!(says, "no {part:?} in: {}", self.stderr);
+            assert!(error.contains(part), "no {part:?} in: {error}");
         }
     }
 }

@@ -2,12 +2,12 @@
 //! Unicode, as a picture, as Markdown, and its message when there is nothing to draw.
 
 use crate::common::build;
-use crate::common::ran::{program, run};
+use crate::common::ran::{Ran, program, run};
 
 use serde_json::{Value, json};
 
 /// Returns what is printed about the example, with the exit code: standard output, and error.
-fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
+fn predict(locale: &str, flags: &[&str]) -> Ran {
     run(program()
         .args([
             "predict",
@@ -19,7 +19,6 @@ fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
         ])
         .args(flags)
         .env("LC_ALL", locale))
-    .parts()
 }
 
 /// Returns the part of a page from one heading to the other.
@@ -71,7 +70,7 @@ fn a_metric_that_is_not_read_may_keep_the_replicas() {
 #[test]
 fn a_direction_that_is_disabled_is_named() {
     let set = "behavior.scaleDown.selectPolicy=Disabled";
-    let (_, page, _) = predict("C", &["--replicas", "4", "--set", set]);
+    let page = predict("C", &["--replicas", "4", "--set", set]).stdout;
     let expected = "removes none: behavior disables scaling down\n";
     assert!(page.contains(expected), "{page}");
 }
@@ -170,8 +169,9 @@ fn a_reason_has_the_direction_of_its_sentence() {
 #[test]
 fn a_picture_stands_alone() {
     let picture_of = |metric: &str| {
-        let (code, picture, stderr) = predict("C", &["--curve", metric, "-o", "svg"]);
-        assert_eq!((code, &*stderr), (Some(0), ""));
+        let picture = predict("C", &["--curve", metric, "-o", "svg"])
+            .quiet()
+            .text();
         picture
     };
     let picture = picture_of("cpu");
@@ -198,8 +198,7 @@ fn a_picture_stands_alone() {
 
 #[test]
 fn the_points_are_in_the_object() {
-    let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "json"]);
-    let object: Value = serde_json::from_str(&text).expect("JSON");
+    let object = predict("C", &["--curve", "cpu", "-o", "json"]).json();
     let changes = &object["thresholds"][0];
     let bands = json!([
         {"from": 0, "to": 22, "effect": "keeps", "certain": true},
@@ -225,14 +224,13 @@ fn the_points_are_in_the_object() {
     ];
     assert_eq!(steps[..5], expected);
     assert_eq!(steps.last(), Some(&point(101, 11, 4)));
-    let (_, text, _) = predict("C", &["-o", "json"]);
-    let object: Value = serde_json::from_str(&text).expect("JSON");
+    let object = predict("C", &["-o", "json"]).json();
     assert_eq!(object["thresholds"][0].get("curve"), None);
 }
 
 #[test]
 fn a_comment_holds_both() {
-    let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "markdown"]);
+    let text = predict("C", &["--curve", "cpu", "-o", "markdown"]).stdout;
     assert!(text.contains("**CHANGES**\n\n"), "{text}");
     // The chart is one element, which none of its lines ends.
     let mut options = comrak::Options::default();
@@ -298,8 +296,8 @@ fn there_may_be_nothing_to_draw() {
             "",
         ),
     ] {
-        let (found, stdout, stderr) = predict("C", flags);
-        assert_eq!((found, &*stdout), (Some(code), ""), "{flags:?}");
+        let ran = predict("C", flags);
+        let stderr = ran.refused(code);
         assert!(
             stderr.contains(message) && stderr.contains(hint),
             "{flags:?}: {stderr}"

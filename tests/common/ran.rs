@@ -103,6 +103,19 @@ impl Ran {
         self.stdout
     }
 
+    /// Returns the error and the hint of a run without an answer, and its exit code.
+    #[track_caller]
+    pub(crate) fn refusal(&self) -> (String, Option<String>, Option<i32>) {
+        assert_eq!(self.stdout, "");
+        let mut lines = self.stderr.lines();
+        let error = lines.next().and_then(|line| line.strip_prefix("error: "));
+        let hint = lines
+            .next()
+            .map(|line| line.strip_prefix("hint: ").expect(line).to_owned());
+        assert_eq!(lines.next(), None, "{:?}", self.stderr);
+        (error.expect("an error").to_owned(), hint, self.code)
+    }
+
     /// Asserts that there is no answer, and that standard error contains these texts.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, parts: &[&str]) {

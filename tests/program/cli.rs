@@ -5,13 +5,13 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::{Value, json};
 
 use crate::build;
+use crate::ran::{self, PROGRAM, Ran, program};
 
 const STATE: &str = "\
 apiVersion: kubectl-hpa/v1alpha1
@@ -89,30 +89,20 @@ fn file(test: &str, content: impl AsRef<[u8]>) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// Runs the program in an environment without a locale and without variables that request colors.
-fn run(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = cargo_bin_cmd!("kubectl-hpa");
+/// Runs the program with a command line, whose words are separated by spaces, and more words, such as paths, in an
+/// environment without a locale and without variables that request colors.
+#[track_caller]
+fn run(line: &str, more: &[&str], stdin: &str) -> Ran {
+    run_in(&[], line, more, stdin)
+}
+
+/// Does so in an environment with these variables.
+#[track_caller]
+fn run_in(variables: &[(&str, &str)], line: &str, more: &[&str], stdin: &str) -> Ran {
+    let mut command = program();
     command.env_clear().envs(variables.iter().copied());
-    command.args(args).write_stdin(stdin);
-    command.output().expect("the program runs")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("the program prints UTF-8")
-}
-
-/// Returns the answer of a run that has one.
-fn answer(args: &[&str], stdin: &str, variables: &[(&str, &str)]) -> String {
-    let output = run(args, stdin, variables);
-    assert_eq!(text(&output.stderr), "", "{args:?}");
-    assert_eq!(output.status.code(), Some(0), "{args:?}");
-    text(&output.stdout).to_owned()
-}
-
-/// Returns the `outcome` of a run with `-o json`.
-fn outcome(args: &[&str], stdin: &str) -> Value {
-    let object: Value = serde_json::from_str(&answer(args, stdin, &[])).expect("JSON");
-    object["outcome"].clone()
+    let words = line.split_whitespace().chain(more.iter().copied());
+    ran::run(command.args(words).write_stdin(stdin))
 }
 
 /// A failure, a refusal and missing input: three answers, of which only the first says anything in
@@ -210,24 +200,13 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         ),
     ] {
         let input = documents(&parts);
-        let explain = |more: &[&str]| {
-            run(
-                &[&["explain", "web", "-f", "-"], more].concat(),
-                &input,
-                &[],
-            )
-        };
+        let explain = |more: &[&str]| run("explain web -f -", more, &input);
         let page = explain(&[]);
-        assert_eq!(
-            page.status.code(),
-            Some(code),
-            "{name}: {}",
-            text(&page.stderr)
-        );
-        let shown = text(&page.stdout);
+        assert_eq!(page.code, Some(code), "{name}: {}", page.stderr);
+        let shown = &*page.stdout;
         assert!(shown.contains(headline), "{name}: {shown}");
         let page = explain(&["-o", "wide"]);
-        let wide = text(&page.stdout);
+        let wide = &*page.stdout;
         assert_eq!(
             wide.contains("CONDITIONS AND EVENTS"),
             code == 0,
@@ -235,18 +214,13 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         );
         if code > 0 {
             let error = format!("error: no answer: {finding}\n");
-            assert!(
-                text(&page.stderr).starts_with(&error),
-                "{name}: {}",
-                text(&page.stderr)
-            );
+            assert!(page.stderr.starts_with(&error), "{name}: {}", page.stderr);
             assert!(
                 headline.starts_with(not_known) && !shown.contains("Failed"),
                 "{name}: {shown}"
             );
         }
-        let outcome: Value =
-            serde_json::from_slice(&explain(&["-o", "json"]).stdout).expect("JSON");
+        let outcome = explain(&["-o", "json"]).json();
         for said in ["status", "events"] {
             assert_eq!(
                 outcome["outcome"][said].is_null(),
@@ -254,32 +228,15 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
                 "{name}: {outcome:#}"
             );
         }
-        let table = run(&["explain", "-f", "-"], &input, &[]);
-        assert!(
-            text(&table.stdout).contains(finding),
-            "{name}: {}",
-            text(&table.stdout)
-        );
-        assert_eq!(table.status.code(), Some(i32::from(code > 0)), "{name}");
+        let table = run("explain -f -", &[], &input);
+        assert!(table.stdout.contains(finding), "{name}: {}", table.stdout);
+        assert_eq!(table.code, Some(i32::from(code > 0)), "{name}");
         let saves = shown.contains("`kubectl-hpa explain web -n shop --save FILE` saves");
         assert_eq!(saves, code == 2, "{name}: {shown}");
         // A finding may hide behind what is not known.
-        let gate = [
-            "predict",
-            "web",
-            "-f",
-            "-",
-            "--fail-on",
-            "unreachable-target",
-        ];
-        let gate = run(&gate, &input, &[]);
+        let gate = run("predict web -f - --fail-on unreachable-target", &[], &input);
         let expected = if code == 0 { 0 } else { 4 };
-        assert_eq!(
-            gate.status.code(),
-            Some(expected),
-            "{name}: {}",
-            text(&gate.stderr)
-        );
+        assert_eq!(gate.code, Some(expected), "{name}: {}", gate.stderr);
         // Likewise if the pass ignores the metrics, unless it is about something else.
         let metric = if code == 0 {
             finding
@@ -288,29 +245,21 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         };
         let failed = if code == 0 { 3 } else { 4 };
         for (watched, expected) in [(metric, failed), ("warning", failed), ("other-writer", 0)] {
-            let gate = [
-                "predict",
-                "web",
-                "-f",
-                "-",
-                "--max",
-                "1",
-                "--fail-on",
-                watched,
-            ];
-            let gate = run(&gate, &input, &[]);
+            let gate = run("predict web -f - --max 1 --fail-on", &[watched], &input);
             assert_eq!(
-                gate.status.code(),
+                gate.code,
                 Some(expected),
                 "{name} {watched}: {}",
-                text(&gate.stdout)
+                gate.stdout
             );
         }
     }
 
     // Assumptions need not be in the input.
-    let assumed = ["predict", "web", "-f", "-", "--cpu", "90%"];
-    let assumed = answer(&assumed, &documents(&[HPA, workload]), &[]);
+    let input = documents(&[HPA, workload]);
+    let assumed = run("predict web -f - --cpu 90%", &[], &input)
+        .quiet()
+        .text();
     let told = "  STAYS AT 2\n  cpu proposes 2, the current number.\n";
     assert!(assumed.contains(told), "{assumed}");
 }
@@ -319,7 +268,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
 fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let other = REST.replace("name: web,", "name: other,");
     let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
-    let page = answer(&["explain", "web", "-f", "-"], &missing, &[]);
+    let page = run("explain web -f -", &[], &missing).quiet().text();
     assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     let note = "the input lacks the target Deployment web: add the Deployment; ";
     assert!(page.contains(note), "{page}");
@@ -330,24 +279,13 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     // That another namespace has objects of its kind says nothing.
     let stored = HPA.replace("namespace: shop}", "namespace: shop, uid: u-1}");
     let elsewhere = other.replace("namespace: shop", "namespace: other, uid: u-2");
-    let page = answer(
-        &["explain", "web", "-f", "-"],
-        &documents(&[&stored, &elsewhere]),
-        &[],
-    );
+    let page = run("explain web -f -", &[], &documents(&[&stored, &elsewhere]))
+        .quiet()
+        .text();
     assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     for flags in [["--fail-on", "at-max"], ["--expect", "not blocked"]] {
-        let gate = run(
-            &[&["predict", "web", "-f", "-"], &flags[..]].concat(),
-            &missing,
-            &[],
-        );
-        assert_eq!(
-            gate.status.code(),
-            Some(4),
-            "{flags:?}: {}",
-            text(&gate.stderr)
-        );
+        let gate = run("predict web -f -", &flags[..], &missing);
+        assert_eq!(gate.code, Some(4), "{flags:?}: {}", gate.stderr);
     }
     // A prediction without assumptions is rejected, and the error has the command that gives an answer.
     for (flags, kept) in [
@@ -355,29 +293,23 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
         (&["--max", "5"], "--max 5"),
         (&["--for", "1m"], ""),
     ] {
-        let none = run(&[&["predict", "web", "-f", "-"], flags].concat(), HPA, &[]);
-        let error = text(&none.stderr);
-        assert_eq!(none.status.code(), Some(2), "{flags:?}: {error}");
+        let none = run("predict web -f -", flags, HPA);
+        let error = &*none.stderr;
+        assert_eq!(none.code, Some(2), "{flags:?}: {error}");
         assert!(
             error.contains("no answer: the input lacks the target Deployment web"),
             "{error}"
         );
-        assert!(
-            !text(&none.stdout).contains("CHANGES"),
-            "{}",
-            text(&none.stdout)
-        );
+        assert!(!none.stdout.contains("CHANGES"), "{}", none.stdout);
         let command = error.split('`').nth(1).expect("a command");
         assert!(command.contains(kept), "{command}");
-        let words: Vec<&str> = command
-            .split(' ')
-            .skip_while(|word| *word != "predict")
-            .collect();
-        answer(&words, HPA, &[]);
+        let (_, flags) = command.split_once("predict ").expect("its flags");
+        run(&format!("predict {flags}"), &[], HPA).quiet().text();
     }
     // Nothing is said in the controller's name, and the spec is as a server would store it.
-    let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
-    let object: Value = serde_json::from_str(&object).expect("JSON is printed");
+    let object = run("explain web -f - -o json", &[], &missing)
+        .quiet()
+        .answer();
     assert_eq!(
         [&object["outcome"]["status"], &object["outcome"]["events"]],
         [&Value::Null; 2]
@@ -386,17 +318,17 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     // Saved, it is missing again, and not something that a server said.
     let path = directory("without_target").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
-    answer(
-        &["explain", "web", "-f", "-", "--save", path],
-        &missing,
-        &[],
-    );
-    let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
-    let saved: Value = serde_json::from_str(text(&again.stdout)).expect("JSON is printed");
+    run("explain web -f - --save", &[path], &missing)
+        .quiet()
+        .text();
+    let again = run("explain web -f", &[path, "-o", "json"], "");
+    let saved = again.json();
     assert_eq!(saved["outcome"], object["outcome"]);
     // It did not exist in a complete capture, or in one with other Deployments.
     for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
-        let page = answer(&["explain", "web", "-f", "-"], &documents(&parts), &[]);
+        let page = run("explain web -f -", &[], &documents(&parts))
+            .quiet()
+            .text();
         assert!(page.contains("CANNOT SCALE"), "{page}");
         assert!(
             page.contains("deployments.apps \"web\" not found"),
@@ -408,23 +340,21 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
 /// Saved, a manifest is what it was: the pods that were assumed are in no cluster.
 #[test]
 fn assumed_pods_are_not_saved() {
-    let explained = answer(&["explain", "web", "-f", "-"], HPA, &[]);
+    let explained = run("explain web -f -", &[], HPA).quiet().text();
     let hint = "; `kubectl-hpa predict web -n shop -f - --replicas 3 --cpu 80%` assumes the pods";
     assert!(explained.contains(hint), "{explained}");
     let path = directory("assumed_pods").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
-    let predict = ["predict", "web", "--replicas", "3", "--cpu", "90%"];
-    let first = answer(
-        &[&predict[..], &["-f", "-", "--save", path]].concat(),
-        HPA,
-        &[],
-    );
+    let predict = "predict web --replicas 3 --cpu 90%";
+    let first = run(predict, &["-f", "-", "--save", path], HPA)
+        .quiet()
+        .text();
     let saved = fs::read_to_string(path).expect("a state");
     assert!(
         !saved.contains("\"Pod\"") && !saved.contains("-assumed-"),
         "{saved}"
     );
-    let explained = answer(&["explain", "web", "-f", path], "", &[]);
+    let explained = run("explain web -f", &[path], "").quiet().text();
     assert!(
         explained.contains("UNKNOWN: THE INPUT HAS NO TARGET"),
         "{explained}"
@@ -434,7 +364,7 @@ fn assumed_pods_are_not_saved() {
             .find(|it| it.contains("SCALE UP"))
             .map(str::to_owned)
     };
-    let again = answer(&[&predict[..], &["-f", path]].concat(), "", &[]);
+    let again = run(predict, &["-f", path], "").quiet().text();
     assert!(
         verdict(&again).is_some() && verdict(&again) == verdict(&first),
         "{again}"
@@ -466,8 +396,8 @@ fn commands_that_assume_pods_can_be_pasted() {
         (documents(&[HPA, &unstated]), None),
         (of_keda.to_owned(), Some(lacks_value)),
     ] {
-        let explained = run(&["explain", "web", "-f", "-"], &input, &[]);
-        let shown = [text(&explained.stdout), text(&explained.stderr)].concat();
+        let explained = run("explain web -f -", &[], &input);
+        let shown = explained.shown();
         let commands = shown
             .split('`')
             .filter_map(|it| Some(it.split_once("predict ")?.1));
@@ -476,14 +406,10 @@ fn commands_that_assume_pods_can_be_pasted() {
             panic!("{shown}")
         };
         let words = command.split(' ').map(|word| word.trim_matches('\''));
-        let words = std::iter::once("predict").chain(words);
-        let pasted = run(&Vec::from_iter(words), &input, &[]);
-        let says = text(&pasted.stderr);
+        let pasted = run("predict", &Vec::from_iter(words), &input);
+        let says = &*pasted.stderr;
         match lacks {
-            None => assert!(
-                text(&pasted.stdout).contains("SCALE UP"),
-                "{command}: {says}"
-            ),
+            None => assert!(pasted.stdout.contains("SCALE UP"), "{command}: {says}"),
             Some(lacks) => assert!(says.contains(lacks), "{command}: {says}"),
         }
     }
@@ -494,16 +420,8 @@ fn commands_that_assume_pods_can_be_pasted() {
 fn commands_repeat_what_was_typed_of_the_controller() {
     let typed = "--now 2026-11-21T07:06:40Z --kubernetes-version v1.30.14 --tolerance 0.2 --sync-period 30.0001s \
                  --feature-gates HPAScaleToZero=true --recommendation 3@1m0s";
-    let explain = [
-        "explain",
-        "nginx-deployment",
-        "-f",
-        "examples/nginx",
-        "-o",
-        "wide",
-    ];
-    let words: Vec<&str> = explain.into_iter().chain(typed.split(' ')).collect();
-    let explained = answer(&words, "", &[]);
+    let explain = "explain nginx-deployment -f examples/nginx -o wide";
+    let explained = run(&format!("{explain} {typed}"), &[], "").quiet().text();
     let printed = explained
         .lines()
         .filter_map(|line| line.trim().split_once("$ "));
@@ -514,7 +432,8 @@ fn commands_repeat_what_was_typed_of_the_controller() {
         for flag in typed.split(" --") {
             assert!(command.contains(flag), "{command}");
         }
-        let again = answer(&Vec::from_iter(command.split(' ').skip(1)), "", &[]);
+        let (_, line) = command.split_once(' ').expect("its words");
+        let again = run(line, &[], "").quiet().text();
         assert!(again.contains(rules), "{command}: {again}");
     }
 }
@@ -527,8 +446,8 @@ fn a_pod_without_a_status_is_only_a_manifest() {
         .find(|it| it.contains("Deployment"))
         .expect("a Deployment");
     let target = target.replace("status: {replicas: 2}", "");
-    let typed = ["predict", "-f", "-", "--replicas", "4", "--cpu", "90%"];
-    let alone = answer(&typed, &documents(&[HPA, &target]), &[]);
+    let typed = "predict -f - --replicas 4 --cpu 90%";
+    let alone = run(typed, &[], &documents(&[HPA, &target])).quiet().text();
     for (labels, requests) in [
         ("{app: web}", "{cpu: 10m}"),
         ("{app: web}", "{}"),
@@ -538,7 +457,9 @@ fn a_pod_without_a_status_is_only_a_manifest() {
             "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-test, namespace: shop, labels: {labels}}}\n\
              spec: {{containers: [{{name: wget, resources: {{requests: {requests}}}}}]}}\n"
         );
-        let with_test = answer(&typed, &documents(&[HPA, &target, &pod]), &[]);
+        let with_test = run(typed, &[], &documents(&[HPA, &target, &pod]))
+            .quiet()
+            .text();
         let note = "skipped Pod/web-test: without a status it is a manifest, and does not run";
         assert!(with_test.contains(note), "{with_test}");
         // The clock of the two runs is the system's: its times may be a second apart.
@@ -573,38 +494,19 @@ fn pods_are_assumed_from_the_target_of_a_candidate() {
     let path = directory("target_of_a_candidate").join("new.yaml");
     fs::write(&path, documents(&[HPA, &target])).expect("a file");
     let path = path.to_str().expect("a path in UTF-8");
-    let typed = [
-        "predict", "-f", "-", "--hpa", path, "--cpu", "90%", "--for", "1m",
-    ];
-    for more in [&[][..], &["--vary", "max=4,5"]] {
-        let page = answer(&[&typed[..], more].concat(), HPA, &[]);
+    let typed = "predict -f - --cpu 90% --for 1m --hpa";
+    for more in [&[path][..], &[path, "--vary", "max=4,5"]] {
+        let page = run(typed, more, HPA).quiet().text();
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let want = format!("2 pods, ready and alike, as Deployment/web in {path} makes them");
         assert!(page.contains(&want), "{page}");
     }
 }
 
-/// Returns the error and the hint of a run without an answer, and its exit code.
-fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
-    assert_eq!(text(&output.stdout), "");
-    let mut lines = text(&output.stderr).lines();
-    let error = lines.next().and_then(|line| line.strip_prefix("error: "));
-    let hint = lines
-        .next()
-        .map(|line| line.strip_prefix("hint: ").expect(line).to_owned());
-    assert_eq!(lines.next(), None, "{:?}", text(&output.stderr));
-    (
-        error.expect("an error").to_owned(),
-        hint,
-        output.status.code(),
-    )
-}
-
 #[test]
 fn the_version_decides_the_rules_and_gates() {
     let stating = |more: &str| documents(&[HPA, REST, &format!("{STATE}{more}")]);
-    let typed =
-        |more: &[&'static str]| [&["explain", "web", "-f", "-", "-o", "json"], more].concat();
+    let typed = "explain web -f - -o json";
     for (state, more, rules) in [
         ("", &[][..], "v1.37.0"),
         ("kubernetesVersion: v1.31.0+k3s1\n", &[], "v1.31.14"),
@@ -614,8 +516,7 @@ fn the_version_decides_the_rules_and_gates() {
             "v1.28.15",
         ),
     ] {
-        let printed = answer(&typed(more), &stating(state), &[]);
-        let object: Value = serde_json::from_str(&printed).expect("JSON");
+        let object = run(typed, more, &stating(state)).quiet().answer();
         assert_eq!(object["rules"], rules, "{state} {more:?}");
     }
 
@@ -646,19 +547,15 @@ fn the_version_decides_the_rules_and_gates() {
             None,
         ),
     ] {
-        let refused = refusal(&run(&typed(more), &stating(&state), &[]));
+        let refused = run(typed, more, &stating(&state)).refusal();
         assert_eq!(
             refused,
             (error.to_owned(), hint.map(str::to_owned), Some(2)),
             "{state}"
         );
     }
-    let output = run(&typed(&["--kubernetes-version", "v1.22"]), &good(), &[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        text(&output.stderr).contains("v1.22 is older than v1.23"),
-        "{output:?}"
-    );
+    run(typed, &["--kubernetes-version", "v1.22"], &good())
+        .fails(2, &["v1.22 is older than v1.23"]);
 
     // 55m of 100m is at the edge of the tolerance around 50%, which v1.33 moved.
     let edge = good()
@@ -687,8 +584,7 @@ fn the_version_decides_the_rules_and_gates() {
         (gates("v1.32.1"), &[], vec![moved]),
         (gates("v1.33.1"), &[], vec![]),
     ] {
-        let printed = answer(&typed(more), &format!("{edge}{state}"), &[]);
-        let object: Value = serde_json::from_str(&printed).expect("JSON");
+        let object = run(typed, more, &format!("{edge}{state}")).quiet().answer();
         assert_eq!(object["notes"], serde_json::json!(said), "{state} {more:?}");
     }
 }
@@ -712,11 +608,10 @@ spec:
     };
     let path = directory("manager").join("saved");
     let path = path.to_str().expect("a path in UTF-8");
-    let args = ["explain", "web", "-o", "json", "-f"];
     let explain = |from: &str, input: &str, more: &[&str]| {
-        let printed = answer(&[&args[..], &[from], more].concat(), input, &[]);
-        assert!(!printed.contains("secret-"), "{printed}");
-        serde_json::from_str::<Value>(&printed).expect("JSON")
+        let ran = run("explain web -o json -f", &[&[from], more].concat(), input).quiet();
+        assert!(!ran.stdout.contains("secret-"), "{}", ran.stdout);
+        ran.answer()
     };
     let without = explain("-", &good(), &[]);
     let tolerant = explain(
@@ -940,7 +835,7 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
     ] {
         let path = file("bad_input", input);
-        let (error, hint, code) = refusal(&run(&["explain", "web", "-f", &path], "", &[]));
+        let (error, hint, code) = run("explain web -f", &[&path], "").refusal();
         assert_eq!((error, code), (said.replace("IN", &path), Some(2)));
         assert_eq!(hint.as_deref(), hinted);
     }
@@ -986,8 +881,7 @@ fn files_that_cannot_be_read_are_named() {
             Some("download the file and name it, or pipe it to -f -"),
         ),
     ] {
-        let args = [vec!["explain", "web"], args].concat();
-        let (error, hint, code) = refusal(&run(&args, "", &[]));
+        let (error, hint, code) = run("explain web", &args, "").refusal();
         assert_eq!((error, code), (said, Some(2)));
         assert_eq!(hint.as_deref(), hinted);
     }
@@ -1015,8 +909,8 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
         ("explain", "max", "did you mean above-max or at-max?"),
         ("explain", "nonsense", codes),
     ] {
-        let output = run(&[verb, "web", "-f", "-", "--fail-on", word], &good(), &[]);
-        let (error, hint, code) = refusal(&output);
+        let output = run(verb, &["web", "-f", "-", "--fail-on", word], &good());
+        let (error, hint, code) = output.refusal();
         let what = if verb == "predict" {
             "condition or finding"
         } else {
@@ -1027,21 +921,17 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
     }
     for verb in ["explain", "predict"] {
         let gate = |fail_on, ignored| {
-            let flags = ["--fail-on", fail_on, "--ignore", ignored];
-            run(
-                &[&[verb, "web", "-f", "-"], &flags[..]].concat(),
-                &good(),
-                &[],
-            )
+            let flags = ["-f", "-", "--fail-on", fail_on, "--ignore", ignored];
+            run(&format!("{verb} web"), &flags, &good())
         };
-        let (error, hint, code) = refusal(&gate("held-by-window,at-max", "at-max,held-by-window"));
+        let (error, hint, code) = gate("held-by-window,at-max", "at-max,held-by-window").refusal();
         assert_eq!(error, "--ignore leaves out every finding of --fail-on");
         assert_eq!((hint.is_some(), code), (true, Some(2)));
         // Something remains, if only a condition of the run.
         let others = ["held-by-window,at-max", "error,at-max", "maxed,at-max"];
         for other in others.iter().take(if verb == "predict" { 3 } else { 2 }) {
             let output = gate(other, "at-max");
-            assert_ne!(output.status.code(), Some(2), "{verb} {other}: {output:?}");
+            assert_ne!(output.code, Some(2), "{verb} {other}: {}", output.shown());
         }
     }
 }
@@ -1058,8 +948,7 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
         fs::write(chart.join(name), text).expect("a file");
     }
     let chart = chart.to_str().expect("a path in UTF-8");
-    let args = ["explain", "web", "-f", chart, "-o", "json"];
-    let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+    let object = run("explain web -o json -f", &[chart], "").quiet().answer();
     assert_eq!(object["outcome"]["scaleTo"], 3);
     let skipped = |name: &str| {
         json!(format!(
@@ -1072,7 +961,7 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
     }
     // A broken one is not skipped.
     fs::write(Path::new(chart).join("values.yaml"), "a: b: c\n").expect("a file");
-    let (error, ..) = refusal(&run(&args, "", &[]));
+    let (error, ..) = run("explain web -o json -f", &[chart], "").refusal();
     assert!(
         error.starts_with(&format!("failed to read {chart}/values.yaml:1:")),
         "{error}"
@@ -1082,18 +971,15 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
 #[test]
 fn a_sample_without_a_timestamp_is_of_unknown_age() {
     let untimed = good().replace("timestamp: 2026-11-21T07:00:00Z\n", "");
-    let text = answer(&["explain", "web", "-f", "-"], &untimed, &[]);
+    let text = run("explain web -f -", &[], &untimed).quiet().text();
     assert!(
         !text.contains("0001-01-01") && !text.contains("older than"),
         "{text}"
     );
     let note = "the metrics of 1 of 1 pods state no timestamp, so their age is unknown";
-    let object: Value = serde_json::from_str(&answer(
-        &["explain", "web", "-f", "-", "-o", "json"],
-        &untimed,
-        &[],
-    ))
-    .expect("JSON");
+    let object = run("explain web -f - -o json", &[], &untimed)
+        .quiet()
+        .answer();
     assert!(
         object["notes"]
             .as_array()
@@ -1125,22 +1011,22 @@ fn the_hpa_is_found_by_name_and_namespace() {
         // One HPA, typed twice.
         &["web", "hpa/web"],
     ] {
-        let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
-        assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{words:?}");
+        let ran = run("explain -f - -o json", words, &good()).quiet();
+        assert_eq!(ran.answer()["outcome"]["scaleTo"], 3, "{words:?}");
     }
     for words in [
         &["web", "-n", "shop"][..],
         &["shop/web"],
         &["deploy/web", "-n", "shop"],
     ] {
-        let args = [&["explain", "-f", "-", "-o", "json"], words].concat();
-        assert_eq!(outcome(&args, &two)["scaleTo"], 3, "{words:?}");
+        let ran = run("explain -f - -o json", words, &two).quiet();
+        assert_eq!(ran.answer()["outcome"]["scaleTo"], 3, "{words:?}");
     }
     for words in [&[][..], &["deploy/web"], &["sts", "web", "-n", "shop"]] {
-        let args = [&["predict", "-f", "-", "-o", "json"], words].concat();
+        let ran = run("predict -f - -o json", words, &good());
         match words.first() {
-            Some(&"sts") => assert_eq!(run(&args, &good(), &[]).status.code(), Some(2)),
-            _ => assert_eq!(outcome(&args, &good())["scaleTo"], 3, "{words:?}"),
+            Some(&"sts") => assert_eq!(ran.code, Some(2)),
+            _ => assert_eq!(ran.quiet().answer()["outcome"]["scaleTo"], 3, "{words:?}"),
         }
     }
 
@@ -1191,8 +1077,7 @@ fn the_hpa_is_found_by_name_and_namespace() {
              n18/web, n19/web and 2 more",
         ),
     ] {
-        let args = [vec!["explain", "-f", "-"], args].concat();
-        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        let (error, hint, code) = run("explain -f -", &args, input).refusal();
         assert_eq!(
             (&*error, hint.as_deref(), code),
             (said, Some(hinted), Some(2))
@@ -1275,21 +1160,14 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
             ),
         ),
     ] {
-        let args = [&["predict", "-f", "-"], args].concat();
-        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        let (error, hint, code) = run("predict -f -", args, input).refusal();
         assert_eq!(
             (&*error, hint.as_deref(), code),
             (said, hinted, Some(2)),
             "{args:?}"
         );
     }
-    let none = run(&["apply", "--yes"], "", &[]);
-    assert_eq!(none.status.code(), Some(2));
-    assert!(
-        text(&none.stderr).contains("required"),
-        "{}",
-        text(&none.stderr)
-    );
+    run("apply --yes", &[], "").fails(2, &["required"]);
 }
 
 #[test]
@@ -1331,9 +1209,8 @@ fn several_names_and_targets_with_several_hpas_are_listed() {
             )],
         ),
     ] {
-        let args = [&["explain", "-f", "-", "-o", "json"], args].concat();
-        let output = run(&args, &several(), &[]);
-        let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+        let output = run("explain -f - -o json", args, &several());
+        let answer = output.json();
         let items = answer["items"]
             .as_array()
             .expect("items")
@@ -1350,27 +1227,20 @@ fn several_names_and_targets_with_several_hpas_are_listed() {
             })
             .collect();
         assert_eq!(answer["errors"], json!(errors), "{args:?}");
-        let lines: Vec<&str> = text(&output.stderr).lines().collect();
+        let lines: Vec<&str> = output.stderr.lines().collect();
         assert_eq!(lines.len(), missing.len(), "{lines:?}");
         for (line, (name, namespace, message)) in lines.iter().zip(missing) {
             let slash = if namespace.is_empty() { "" } else { "/" };
             assert_eq!(*line, format!("error: {namespace}{slash}{name}: {message}"));
         }
         assert_eq!(
-            output.status.code(),
+            output.code,
             Some(i32::from(!missing.is_empty())),
             "{args:?}"
         );
     }
-    let args = [
-        "explain",
-        "deploy/web",
-        "-f",
-        "-",
-        "--recommendation",
-        "8@2m",
-    ];
-    let (error, ..) = refusal(&run(&args, &several(), &[]));
+    let args = "explain deploy/web -f - --recommendation 8@2m";
+    let (error, ..) = run(args, &[], &several()).refusal();
     assert_eq!(error, "a stated history belongs to one HPA");
 }
 
@@ -1384,7 +1254,7 @@ fn several() -> String {
 
 #[test]
 fn without_a_name_all_hpas_of_the_files_are_listed() {
-    let list = |more: &[&str]| answer(&[&["explain", "-f", "-"], more].concat(), &several(), &[]);
+    let list = |more: &[&str]| run("explain -f -", more, &several()).quiet().text();
     assert_eq!(
         list(&[]),
         "\
@@ -1418,14 +1288,11 @@ shop       web   Deployment/web  cpu: 150%/50%             2       3  -
             serde_yaml::from_str(&list(&[args, &["-o", "yaml"]].concat())).expect("YAML");
         assert_eq!(yaml, answer, "{args:?}");
     }
-    let none = run(&["explain", "-f", "-", "-n", "none"], &several(), &[]);
-    assert_eq!((none.status.code(), text(&none.stdout)), (Some(0), ""));
-    assert_eq!(
-        text(&none.stderr),
-        "No resources found in none namespace.\n"
-    );
-    let none = run(&["explain", "-f", "-", "-l", "team=none"], &several(), &[]);
-    assert_eq!(text(&none.stderr), "No resources found\n");
+    let none = run("explain -f - -n none", &[], &several());
+    assert_eq!((none.code, &*none.stdout), (Some(0), ""));
+    assert_eq!(none.stderr, "No resources found in none namespace.\n");
+    let none = run("explain -f - -l team=none", &[], &several());
+    assert_eq!(none.stderr, "No resources found\n");
 }
 
 /// Other HPAs for its target or its pods are said of an HPA in a list, too: without pods, and without replicas.
@@ -1455,12 +1322,8 @@ spec:
             "1 pod belongs to this HPA and to HPA api",
         ),
     ] {
-        let explain = ["explain", "-f", "-", "-o", "json", "--now"];
-        let explain = [&explain[..], &["2026-11-21T07:00:10Z"]].concat();
-        let [alone, list] = [&["web"][..], &[]].map(|name| {
-            let output = run(&[&explain[..], name].concat(), &input, &[]);
-            serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
-        });
+        let explain = "explain -f - -o json --now 2026-11-21T07:00:10Z";
+        let [alone, list] = [&["web"][..], &[]].map(|name| run(explain, name, &input).json());
         let mut items = list["items"].as_array().expect("items").iter();
         let listed = items.find(|it| it["hpa"]["name"] == "web").expect("web");
         for part in ["notes", "findings", "outcome"] {
@@ -1476,9 +1339,9 @@ fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
         .replace("name: web", "name: bad")
         .replace("maxReplicas: 5", "maxReplicas: 0");
     let input = documents(&[&good(), &bad]);
-    let output = run(&["explain", "-f", "-"], &input, &[]);
-    assert_eq!(output.status.code(), Some(1));
-    let rows: Vec<&str> = text(&output.stdout).lines().collect();
+    let output = run("explain -f -", &[], &input);
+    assert_eq!(output.code, Some(1));
+    let rows: Vec<&str> = output.stdout.lines().collect();
     assert_eq!(rows.len(), 3);
     let said = "standard input: HorizontalPodAutoscaler.autoscaling \"bad\" is invalid: ";
     assert!(
@@ -1491,7 +1354,7 @@ fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
         "{}",
         rows[2]
     );
-    let errors: Vec<&str> = text(&output.stderr).lines().collect();
+    let errors: Vec<&str> = output.stderr.lines().collect();
     assert!(
         errors[0].starts_with(&format!("error: shop/bad: {said}")),
         "{}",
@@ -1501,9 +1364,9 @@ fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
         errors[1],
         "hint: the API server would reject this manifest with these causes"
     );
-    let output = run(&["explain", "-f", "-", "-o", "json"], &input, &[]);
-    assert_eq!(output.status.code(), Some(1));
-    let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+    let output = run("explain -f - -o json", &[], &input);
+    assert_eq!(output.code, Some(1));
+    let answer = output.json();
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(
         (
@@ -1557,12 +1420,11 @@ fn what_no_list_can_be_made_of_is_refused() {
             ),
         ),
     ] {
-        let args = [&["explain", "-f", "-"], args].concat();
-        let (error, hint, code) = refusal(&run(&args, input, &[]));
+        let (error, hint, code) = run("explain -f -", args, input).refusal();
         assert_eq!((&*error, hint.as_deref(), code), (said, hinted, Some(2)));
     }
     // A single HPA is not a list, whatever else is there.
-    let one = answer(&["explain", "-f", "-", "-n", "test"], &remembers, &[]);
+    let one = run("explain -f - -n test", &[], &remembers).quiet().text();
     assert_eq!(one.lines().count(), 2);
 }
 
@@ -1571,15 +1433,13 @@ fn a_saved_list_gives_the_same_list() {
     let path = directory("saved_list").join("out");
     let path = path.to_str().expect("a path in UTF-8");
     for selection in [&[][..], &["-n", "shop"], &["-l", "team"]] {
-        let args = [&["explain", "-o", "json"], selection, &["-f"]].concat();
-        let first = answer(
-            &[&args[..], &["-", "--save", path]].concat(),
-            &several(),
-            &[],
-        );
-        let again = answer(&[&args[..], &[path]].concat(), "", &[]);
-        let [first, again] = [first, again].map(|text| {
-            let list: Value = serde_json::from_str(&text).expect("JSON");
+        let of = |files: &[&str], input: &str| {
+            let more = [selection, &["-f"], files].concat();
+            run("explain -o json", &more, input).quiet().answer()
+        };
+        let first = of(&["-", "--save", path], &several());
+        let again = of(&[path], "");
+        let [first, again] = [first, again].map(|list| {
             let items = list["items"].as_array().expect("items").iter();
             items
                 .map(|it| [it["hpa"].clone(), it["outcome"].clone()])
@@ -1596,9 +1456,9 @@ fn a_saved_list_gives_the_same_list() {
     let cart = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: cart, namespace: shop}, \
         spec: {replicas: 2, selector: {matchLabels: {app: web}}}}";
     let input = documents(&[STATE, &at_least_two, &same_target, &neighbour, &rest, cart]);
-    let first = run(&["explain", "-f", "-", "--save", path], &input, &[]);
-    let again = run(&["explain", "-f", path], "", &[]);
-    let [first, again] = [first, again].map(|output| text(&output.stdout).to_owned());
+    let first = run("explain -f - --save", &[path], &input);
+    let again = run("explain -f", &[path], "");
+    let [first, again] = [first, again].map(|output| output.stdout);
     assert_eq!(first, again);
     assert_eq!(
         first.matches("the input has no replicas").count(),
@@ -1608,7 +1468,7 @@ fn a_saved_list_gives_the_same_list() {
     // What two HPAs of one target share is saved once.
     let other = HPA.replace("name: web, namespace", "name: api, namespace");
     let input = documents(&[&good(), SCALED, &other]);
-    answer(&["explain", "-f", "-", "--save", path], &input, &[]);
+    run("explain -f - --save", &[path], &input).quiet().text();
     let saved = fs::read_to_string(path).expect("a saved file");
     assert_eq!(saved.matches("ScalingReplicaSet").count(), 1, "{saved}");
 }
@@ -1629,15 +1489,15 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
         format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]\n");
     for state in [STATE, &down, &remembers] {
         let input = documents(&[HPA, REST, state, &api]);
-        let explain = ["explain", "-o", "json", "-f"];
-        let first = outcome(
-            &[&explain[..], &["-", "web", "--save", path]].concat(),
-            &input,
-        );
-        let list = run(&[&explain[..], &[path]].concat(), "", &[]);
+        let explain = "explain -o json -f";
+        let first = run(explain, &["-", "web", "--save", path], &input)
+            .quiet()
+            .answer()["outcome"]
+            .clone();
+        let list = run(explain, &[path], "");
         let note = "Note: left out 1 HPA: the ControllerState belongs to others\n";
-        assert_eq!(text(&list.stderr), note);
-        let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
+        assert_eq!(list.stderr, note);
+        let list = list.json();
         let listed: Vec<[&Value; 2]> = list["items"]
             .as_array()
             .expect("items")
@@ -1651,14 +1511,14 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             ("!team", note),
             ("team", "No resources found\n"),
         ] {
-            let shown = run(&["explain", "-f", path, "-l", wanted], "", &[]);
-            assert_eq!(text(&shown.stderr), said, "{wanted}");
+            let shown = run("explain -f", &[path, "-l", wanted], "");
+            assert_eq!(shown.stderr, said, "{wanted}");
         }
-        let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
+        let predicted = run("predict -o json -f", &[path], "").quiet().answer()["outcome"].clone();
         assert_eq!(predicted["replicas"], first["replicas"], "{state}");
         let no_answers = "the ControllerState belongs to shop/web, not to shop/api";
         for verb in ["explain", "predict"] {
-            let (error, hint, code) = refusal(&run(&[verb, "api", "-f", path], "", &[]));
+            let (error, hint, code) = run(verb, &["api", "-f", path], "").refusal();
             let hint = hint.as_deref();
             assert_eq!(
                 (&*error, hint, code),
@@ -1669,9 +1529,9 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
                 )
             );
         }
-        let both = run(&["explain", "web", "api", "-f", path], "", &[]);
+        let both = run("explain web api -f", &[path], "");
         let error = format!("error: shop/api: {no_answers}\n");
-        assert!(text(&both.stderr).starts_with(&error), "{state}");
+        assert!(both.stderr.starts_with(&error), "{state}");
         let saved = fs::read_to_string(path).expect("a saved file");
         let key = r#""metric":"cpu","hpa":"shop/web","#;
         assert_eq!(saved.contains(key), state == down, "{saved}");
@@ -1681,17 +1541,11 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
     let target = target
         .replace("replicas: 2, ", "")
         .replace("status: {replicas: 2}", "");
-    let list = |input: &str, more: &[&str]| {
-        run(
-            &[&["explain", "-o", "json", "-f"], more].concat(),
-            input,
-            &[],
-        )
-    };
+    let list = |input: &str, more: &[&str]| run("explain -o json -f", more, input);
     let first = list(&documents(&[HPA, REST, &target]), &["-", "--save", path]);
     let again = list("", &[path]);
     let [first, again] = [first, again].map(|it| {
-        let list: Value = serde_json::from_slice(&it.stdout).expect("JSON");
+        let list = it.json();
         let items = list["items"].as_array().expect("items").iter();
         items.map(|it| it["outcome"].clone()).collect::<Vec<_>>()
     });
@@ -1702,11 +1556,11 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
     let own = format!("{STATE}answers: [{{hpa: shop/web, api: resource, podMetrics: []}}]\n");
     let (more, rest) = (named(HPA, "api") + external, named(REST, "api"));
     let both = run(
-        &["explain", "-f", "-"],
-        &documents(&[HPA, REST, &own, &more, &rest]),
+        "explain -f -",
         &[],
+        &documents(&[HPA, REST, &own, &more, &rest]),
     );
-    let both = text(&both.stdout);
+    let both = &*both.stdout;
     let unknown = "the input has no ExternalMetricValueList for a\n";
     assert!(both.contains("\nweb ") && both.ends_with(unknown), "{both}");
 }
@@ -1743,9 +1597,9 @@ fn ends_soon(test: &str, size: usize) {
     for (name, content) in hostile(size) {
         let path = file(test, content);
         let start = Instant::now();
-        let output = run(&["explain", "web", "-f", &path], "", &[]);
+        let output = run("explain web -f", &[&path], "");
         let took = start.elapsed();
-        let (error, _, code) = refusal(&output);
+        let (error, _, code) = output.refusal();
         assert_eq!(code, Some(2), "{name}: {error}");
         assert!(error.len() < 1000, "{name}: {} bytes of error", error.len());
         assert!(took < PATIENCE, "{name}: {took:?}");
@@ -1818,10 +1672,9 @@ fn the_command_line_is_checked_before_anything_is_read() {
             "'-1'",
         ),
     ] {
-        let output = run(&args, "", &[]);
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(code), "{args:?}");
-        for (found, wanted) in [(stdout, out), (stderr, err)] {
+        let output = run("", &args, "");
+        assert_eq!(output.code, Some(code), "{args:?}");
+        for (found, wanted) in [(output.stdout, out), (output.stderr, err)] {
             assert!(found.contains(wanted), "{args:?}: {found}");
             assert_eq!(found.is_empty(), wanted.is_empty(), "{args:?}: {found}");
         }
@@ -1830,20 +1683,21 @@ fn the_command_line_is_checked_before_anything_is_read() {
 
 #[test]
 fn colours_width_and_letters_suit_the_place() {
-    let args = ["explain", "web", "-f", "-"];
-    let plain = answer(&args, &good(), &[("LANG", "C.UTF-8")]);
+    let args = "explain web -f -";
+    let plain = run_in(&[("LANG", "C.UTF-8")], args, &[], &good())
+        .quiet()
+        .text();
     assert!(plain.contains("SCALE UP 2 → 3"), "{plain}");
     assert!(!plain.contains('\u{1b}'), "{plain}");
 
-    let always = [&args[..], &["--color", "always"]].concat();
-    let never = [&args[..], &["--color", "never"]].concat();
+    let [always, never] = ["always", "never"].map(|when| ["--color", when]);
     let utf8 = ("LANG", "C.UTF-8");
-    for (args, variables, colored) in [
-        (&args[..], vec![utf8, ("NO_COLOR", "1")], false),
-        (&args, vec![utf8, ("CLICOLOR_FORCE", "1")], true),
-        (&args, vec![utf8, ("COLUMNS", "40")], false),
+    for (more, variables, colored) in [
+        (&[][..], vec![utf8, ("NO_COLOR", "1")], false),
+        (&[], vec![utf8, ("CLICOLOR_FORCE", "1")], true),
+        (&[], vec![utf8, ("COLUMNS", "40")], false),
         (
-            &args,
+            &[],
             vec![utf8, ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")],
             false,
         ),
@@ -1851,11 +1705,11 @@ fn colours_width_and_letters_suit_the_place() {
         (&always, vec![utf8, ("NO_COLOR", "1")], true),
         (&never, vec![utf8, ("CLICOLOR_FORCE", "1")], false),
     ] {
-        let shown = answer(args, &good(), &variables);
-        assert_eq!(shown.contains("\u{1b}["), colored, "{args:?} {variables:?}");
+        let shown = run_in(&variables, args, more, &good()).quiet().text();
+        assert_eq!(shown.contains("\u{1b}["), colored, "{more:?} {variables:?}");
         // Only the colors differ.
         let shown = anstream::adapter::strip_str(&shown).to_string();
-        assert_eq!(shown, plain, "{args:?} {variables:?}");
+        assert_eq!(shown, plain, "{more:?} {variables:?}");
     }
 
     let odd = documents(&[
@@ -1863,14 +1717,14 @@ fn colours_width_and_letters_suit_the_place() {
         REST,
         &format!("{STATE}featureGates: {{größe: true}}\n"),
     ]);
-    let shown = answer(&args, &odd, &[utf8]);
+    let shown = run_in(&[utf8], args, &[], &odd).quiet().text();
     assert!(shown.contains("größe"), "{shown}");
     for variables in [
         &[][..],
         &[("LANG", "C")],
         &[("LC_ALL", "C"), ("LANG", "C.UTF-8")],
     ] {
-        let ascii = answer(&args, &odd, variables);
+        let ascii = run_in(variables, args, &[], &odd).quiet().text();
         assert!(
             ascii.contains("SCALE UP 2 -> 3") && ascii.is_ascii(),
             "{ascii}"
@@ -1979,13 +1833,12 @@ fn nothing_that_a_terminal_obeys_gets_through() {
             for (named, name) in [&[][..], &["web"]].into_iter().enumerate() {
                 // Each form and each name in both locales, but not with each other.
                 let locale = ["C", "C.UTF-8"][(form + named) % 2];
-                let args = [&["explain", "-f", "-"], name, args].concat();
-                let output = run(&args, &input, &[("LANG", locale)]);
+                let more = [name, args].concat();
+                let output = run_in(&[("LANG", locale)], "explain -f -", &more, &input);
                 if !name.is_empty() {
-                    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+                    assert_eq!(output.code, Some(code), "{}", output.stderr);
                 }
                 for printed in [&output.stdout, &output.stderr] {
-                    let printed = text(printed);
                     let raw =
                         |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2028}".contains(c));
                     assert!(!printed.contains(raw), "{printed:?}");
@@ -1997,7 +1850,7 @@ fn nothing_that_a_terminal_obeys_gets_through() {
             }
         }
     }
-    let (error, ..) = refusal(&run(&["explain", "web", "-f", EVIL], "", &[]));
+    let (error, ..) = run("explain web -f", &[EVIL], "").refusal();
     assert!(error.contains("^[[31mE\\u{7}"), "{error}");
 }
 
@@ -2014,9 +1867,9 @@ fn a_command_line_is_repeated_without_what_a_terminal_obeys() {
             &["explain", "web", &format!("--{typed}")],
             &[typed],
         ] {
-            let output = run(args, "", &[]);
-            let told = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{told}");
+            let output = run("", args, "");
+            let told = &*output.stderr;
+            assert_eq!(output.code, Some(2), "{told}");
             assert!(
                 told.contains(shown) && !told.contains(typed),
                 "{args:?}: {told}"
@@ -2029,12 +1882,11 @@ fn a_command_line_is_repeated_without_what_a_terminal_obeys() {
 fn machine_forms_hold_what_was_read() {
     let state = format!("{STATE}errors: [{{api: scale, message: {}}}]", quoted(EVIL));
     let input = documents(&[HPA, REST, &state]);
-    let json = answer(&["explain", "web", "-f", "-", "-o", "json"], &input, &[]);
-    let yaml = answer(&["explain", "web", "-f", "-", "-o", "yaml"], &input, &[]);
-    for object in [
-        serde_json::from_str::<Value>(&json).expect("JSON"),
-        serde_yaml::from_str::<Value>(&yaml).expect("YAML"),
-    ] {
+    let json = run("explain web -f - -o json", &[], &input)
+        .quiet()
+        .answer();
+    let yaml = run("explain web -f - -o yaml", &[], &input).quiet().text();
+    for object in [json, serde_yaml::from_str::<Value>(&yaml).expect("YAML")] {
         assert_eq!(object["outcome"]["events"][0]["message"], EVIL);
     }
 }
@@ -2063,8 +1915,9 @@ fn what_is_saved_gives_the_same_outcome() {
             } else {
                 vec![]
             };
-            let args = ["explain", name, "-o", "json", "-f", input, "--save", output];
-            outcome(&[&args[..], &clock].concat(), "")
+            let args = [name, "-o", "json", "-f", input, "--save", output];
+            let more = [&args[..], &clock].concat();
+            run("explain", &more, "").quiet().answer()["outcome"].clone()
         };
         assert_eq!(from(example, &first), from(&first, &second), "{example}");
         let [first, second] = [&first, &second].map(|path| fs::read_to_string(path).expect(path));
@@ -2087,13 +1940,13 @@ fn other_requests_are_assumed_of_what_was_saved_before_them() {
         "json",
     ];
     let predicted = |input: &str, more: &[&str]| {
-        let args = [
-            &["predict", "nginx-deployment", "-f", input],
-            &flags[..],
-            more,
-        ]
-        .concat();
-        let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+        let object = run(
+            "predict nginx-deployment -f",
+            &[&[input][..], &flags[..], more].concat(),
+            "",
+        )
+        .quiet()
+        .answer();
         [
             "outcome",
             "overrides",
@@ -2109,10 +1962,10 @@ fn other_requests_are_assumed_of_what_was_saved_before_them() {
     let (target, exact) = (&kept[0]["target"], &kept[0]["exact"]);
     assert_eq!((target, exact), (&json!(31), &json!(true)));
     let outcome_of = |input: &str| {
-        outcome(
-            &["explain", "nginx-deployment", "-f", input, "-o", "json"],
-            "",
-        )
+        run("explain nginx-deployment -f", &[input, "-o", "json"], "")
+            .quiet()
+            .answer()["outcome"]
+            .clone()
     };
     assert_eq!(outcome_of(path), outcome_of(input));
 }
@@ -2126,15 +1979,11 @@ fn policies_that_are_none_are_saved_as_such() {
     let input = good()
         .replace("metrics:", behavior)
         .replace("name: web, ", "name: web, uid: u, ");
-    let first = run(
-        &["explain", "web", "-f", "-", "-o", "json", "--save", path],
-        &input,
-        &[],
-    );
-    let again = run(&["explain", "web", "-f", path, "-o", "json"], "", &[]);
-    assert!(!first.stdout.is_empty(), "{}", text(&first.stderr));
-    let spec = |ran: &Output| {
-        let object: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let first = run("explain web -f - -o json --save", &[path], &input);
+    let again = run("explain web -f", &[path, "-o", "json"], "");
+    assert!(!first.stdout.is_empty(), "{}", first.stderr);
+    let spec = |ran: &Ran| {
+        let object = ran.json();
         (object["hpa"]["spec"].clone(), object["outcome"].clone())
     };
     assert_eq!(spec(&first).0["behavior"]["scaleUp"]["policies"], json!([]));
@@ -2169,46 +2018,55 @@ fn a_runner_obeys_nothing_that_was_read() {
             &["-o", "yaml"],
         ];
         for form in forms {
-            let args = [&["explain", "web", "-f", "-"], form].concat();
-            let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
-            assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+            let ran = run_in(
+                &[("GITHUB_ACTIONS", "true")],
+                "explain web -f -",
+                form,
+                &input,
+            );
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
             for printed in [&ran.stdout, &ran.stderr] {
-                let found = text(printed).lines().find(|line| obeyed(line, command));
+                let found = printed.lines().find(|line| obeyed(line, command));
                 assert_eq!(found, None, "{form:?}");
             }
             if let ["-o", "json" | "yaml"] = form {
-                let object: Value = serde_yaml::from_str(text(&ran.stdout)).expect("YAML");
+                let object: Value = serde_yaml::from_str(&ran.stdout).expect("YAML");
                 let name = &object["hpa"]["spec"]["metrics"][0]["external"]["metric"]["name"];
                 assert_eq!(name, command);
             }
         }
         // Elsewhere a text is unchanged.
-        let ran = run(&["explain", "web", "-f", "-"], &input, &[]);
+        let ran = run("explain web -f -", &[], &input);
         assert!(
-            text(&ran.stdout).lines().any(|line| obeyed(line, command)),
+            ran.stdout.lines().any(|line| obeyed(line, command)),
             "{command}"
         );
         let expect = ["--expect", "desired == 99", "--report", "github"];
-        let args = [&["predict", "web", "-f", "-"], &expect[..]].concat();
-        let ran = run(&args, &input, &[("GITHUB_ACTIONS", "true")]);
-        let mut lines = text(&ran.stderr).lines();
+        let ran = run_in(
+            &[("GITHUB_ACTIONS", "true")],
+            "predict web -f -",
+            &expect,
+            &input,
+        );
+        let mut lines = ran.stderr.lines();
         assert!(
             lines.any(|line| line.starts_with("::error title=")),
             "{}",
-            text(&ran.stderr)
+            ran.stderr
         );
     }
     let path = "::add-mask::x";
-    let ran = run(
-        &["explain", "web", "--tolerance", path],
-        "",
+    let ran = run_in(
         &[("GITHUB_ACTIONS", "true")],
+        "explain web --tolerance",
+        &[path],
+        "",
     );
-    assert!(!ran.stderr.is_empty() && ran.status.code() == Some(2));
+    assert!(!ran.stderr.is_empty() && ran.code == Some(2));
     assert!(
-        !text(&ran.stderr).lines().any(|line| obeyed(line, path)),
+        !ran.stderr.lines().any(|line| obeyed(line, path)),
         "{}",
-        text(&ran.stderr)
+        ran.stderr
     );
 }
 
@@ -2233,8 +2091,9 @@ fn a_pipe_is_read_only_by_its_name() {
             .success()
     );
     fs::write(path("in.yaml"), good()).expect("a file");
-    let args = ["explain", "web", "-f", &path("."), "-o", "json"];
-    let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+    let object = run("explain web -f", &[&path("."), "-o", "json"], "")
+        .quiet()
+        .answer();
     let note = format!(
         "{} is skipped: it is not a regular file",
         path("./pipe.json")
@@ -2250,7 +2109,7 @@ fn a_pipe_is_read_only_by_its_name() {
         let pipe = pipe.clone();
         move || fs::write(pipe, good())
     });
-    answer(&["explain", "web", "-f", &pipe], "", &[]);
+    run("explain web -f", &[&pipe], "").quiet().text();
     writer.join().expect("a thread").expect("a reader");
 }
 
@@ -2316,8 +2175,8 @@ fn values_are_found_whatever_namespace_they_leave_out() {
             "items": [item],
         });
         let input = of(type_, source, values);
-        let output = run(&["explain", "web", "-f", "-", "-o", "json"], &input, &[]);
-        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let output = run("explain web -f - -o json", &[], &input);
+        let answer = output.json();
         assert_eq!(
             answer["proposal"], proposal,
             "{type_} of {object}: {:#}",
@@ -2325,7 +2184,7 @@ fn values_are_found_whatever_namespace_they_leave_out() {
         );
         // Values of another namespace say nothing.
         let code = if proposal.is_null() { 2 } else { 0 };
-        assert_eq!(output.status.code(), Some(code), "{type_} of {object}");
+        assert_eq!(output.code, Some(code), "{type_} of {object}");
     }
 }
 
@@ -2365,15 +2224,11 @@ fn an_answer_is_printed_even_if_its_files_cannot_be_written() {
         (&[&expects[..], &["desired > 0"]].concat(), &missing, 1),
         (&[&expects[..], &["desired > 99"]].concat(), &missing, 3),
     ] {
-        let output = run(args, &good(), &[]);
-        assert!(text(&output.stdout).contains("cpu"), "{args:?}");
+        let output = run("", args, &good());
+        assert!(output.stdout.contains("cpu"), "{args:?}");
         let said = format!("error: failed to write {path}: ");
-        assert!(
-            text(&output.stderr).contains(&said),
-            "{}",
-            text(&output.stderr)
-        );
-        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        assert!(output.stderr.contains(&said), "{}", output.stderr);
+        assert_eq!(output.code, Some(code), "{args:?}");
     }
 }
 
@@ -2408,31 +2263,29 @@ fn what_was_probably_meant_is_said_of_one_and_of_several() {
             "such as --target cpu=70%",
         ),
     ] {
-        let output = run(args, "", &[]);
-        assert!(
-            text(&output.stderr).contains(hint),
-            "{args:?}: {}",
-            text(&output.stderr)
-        );
-        assert_ne!(output.status.code(), Some(0), "{args:?}");
+        let output = run("", args, "");
+        assert!(output.stderr.contains(hint), "{args:?}: {}", output.stderr);
+        assert_ne!(output.code, Some(0), "{args:?}");
     }
     // As in kubectl, an empty namespace means no namespace.
-    answer(&["explain", "web", "-f", &state, "-n", ""], "", &[]);
+    run("explain web -f", &[&state, "-n", ""], "")
+        .quiet()
+        .text();
 }
 
 #[test]
 fn fail_on_names_what_it_found() {
-    let found = |args: &[&str]| {
-        let output = run(&[args, &["--fail-on", "info"]].concat(), &several(), &[]);
-        assert_eq!(output.status.code(), Some(3));
-        text(&output.stderr).to_owned()
+    let found = |line: &str| {
+        let output = run(line, &["--fail-on", "info"], &several());
+        assert_eq!(output.code, Some(3));
+        output.stderr
     };
-    let one = found(&["explain", "api", "-n", "shop", "-f", "-"]);
+    let one = found("explain api -n shop -f -");
     assert!(
         one.starts_with("--fail-on found target-not-found (error)"),
         "{one}"
     );
-    let all = found(&["explain", "-f", "-"]);
+    let all = found("explain -f -");
     assert!(
         all.starts_with("shop/api: --fail-on found target-not-found (error)"),
         "{all}"
@@ -2452,18 +2305,17 @@ fn at_a_doubtful_time() -> String {
 #[test]
 fn what_depends_on_a_time_in_doubt_is_not_certain() {
     let state = at_a_doubtful_time();
-    let predict = ["predict", "web", "-f", "-"];
-    let page = answer(&predict, &state, &[]);
+    let predict = "predict web -f -";
+    let page = run(predict, &[], &state).quiet().text();
     let basis = "not certain: based on this time\n";
     assert!(page.contains(basis), "{page}");
     let queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 9}}}";
     let unread = documents(&[&format!("{HPA}  - {queue}\n"), REST]);
     let then = ["--now=2026-11-21T07:00:10Z", "--history=none"];
-    let page = answer(&[&predict[..], &then].concat(), &unread, &[]);
+    let page = run(predict, &then, &unread).quiet().text();
     let basis = "not certain: based on the metrics that are known\n";
     assert!(page.contains(basis), "{page}");
-    let json = answer(&[&predict[..], &["-o", "json"]].concat(), &state, &[]);
-    let object: Value = serde_json::from_str(&json).expect("JSON");
+    let object = run(predict, &["-o", "json"], &state).quiet().answer();
     let bands = object["thresholds"][0]["bands"].as_array().expect("bands");
     let certain = bands.iter().map(|it| (&it["effect"], &it["certain"]));
     assert_eq!(
@@ -2483,10 +2335,9 @@ fn an_expectation_that_only_the_time_leaves_open_names_the_flag_that_tells() {
         "not limited",
         "recommended <= 3",
     ] {
-        let args = ["predict", "web", "-f", "-", "--expect", field];
-        let output = run(&args, &at_a_doubtful_time(), &[]);
-        assert_eq!(output.status.code(), Some(4), "{field}");
-        let page = text(&output.stdout);
+        let output = run("predict web -f - --expect", &[field], &at_a_doubtful_time());
+        assert_eq!(output.code, Some(4), "{field}");
+        let page = &*output.stdout;
         let hint = "use --now 2026-11-21T07:00:00Z to resolve this";
         assert!(page.contains(hint), "{field}: {page}");
     }
@@ -2520,13 +2371,11 @@ fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
         (&time, "missing-request", 0, ""),
         (&time, "stale-samples", 3, ""),
     ] {
-        for verb in [&["explain", "web"][..], &["explain"], &["predict", "web"]] {
-            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
-            let output = run(&args, state, &[]);
-            assert_eq!(output.status.code(), Some(code), "{args:?}");
-            let said = [text(&output.stdout), text(&output.stderr)].concat();
-            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(said.contains(why), "{args:?}: {said}");
+        for verb in ["explain web", "explain", "predict web"] {
+            let output = run(verb, &["-f", "-", "--fail-on", finding], state);
+            assert_eq!(output.code, Some(code), "{verb} {finding}");
+            let said = Vec::from_iter(output.shown().split_whitespace()).join(" ");
+            assert!(said.contains(why), "{verb} {finding}: {said}");
         }
     }
 }
@@ -2537,12 +2386,11 @@ fn fail_on_takes_precedence_over_the_lack_of_an_answer() {
     let (target, _) = REST.split_once("status:").expect("documents");
     let unread = documents(&[HPA, target]);
     for (finding, codes) in [("warning", [3, 3, 3]), ("at-max", [2, 1, 4])] {
-        let verbs = [&["explain", "web"][..], &["explain"], &["predict", "web"]];
+        let verbs = ["explain web", "explain", "predict web"];
         for (verb, code) in verbs.into_iter().zip(codes) {
-            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
-            let output = run(&args, &unread, &[]);
-            let error = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+            let output = run(verb, &["-f", "-", "--fail-on", finding], &unread);
+            let error = output.stderr;
+            assert_eq!(output.code, Some(code), "{verb} {finding}: {error}");
         }
     }
 }
@@ -2581,11 +2429,11 @@ fn an_assumption_shows_what_it_comes_to() {
             Value::Null,
         ),
     ] {
-        let args = ["predict", "web", "-f", "-", flag];
-        let text = answer(&args, &good(), &[]);
+        let text = run("predict web -f -", &[flag], &good()).quiet().text();
         assert!(text.contains(line), "{flag}: no {line:?} in {text}");
-        let json = answer(&[&args[..], &["-o", "json"]].concat(), &good(), &[]);
-        let object: Value = serde_json::from_str(&json).expect("JSON");
+        let object = run("predict web -o json -f -", &[flag], &good())
+            .quiet()
+            .answer();
         assert_eq!(object["overrides"][0]["result"], result, "{flag}");
     }
 }
@@ -2658,8 +2506,7 @@ fn an_assumption_shows_what_was_observed() {
             "x2 -> 180Mi (observed 90Mi)",
         ),
     ] {
-        let args = [&["predict", "web", "-f", "-"], flags].concat();
-        let page = answer(&args, state, &[]);
+        let page = run("predict web -f -", flags, state).quiet().text();
         assert!(page.contains(line), "{flags:?}: no {line:?} in {page}");
     }
 }
@@ -2668,26 +2515,14 @@ fn an_assumption_shows_what_was_observed() {
 fn what_is_typed_for_predict_is_refused_in_one_line() {
     // Errors of the command-line parser itself.
     for flag in ["--max=+5", "--min=+1"] {
-        let output = run(&["predict", "web", "-f", "-", flag], &good(), &[]);
-        assert_eq!(
-            (text(&output.stdout), output.status.code()),
-            ("", Some(2)),
-            "{flag}"
-        );
         let said = "a bound cannot be changed by an amount: give the new number";
-        assert!(
-            text(&output.stderr).contains(said),
-            "{}",
-            text(&output.stderr)
-        );
+        run("predict web -f -", &[flag], &good()).fails(2, &[said]);
     }
     // Seconds need no unit.
     let played = |span: &str| {
-        answer(
-            &["predict", "web", "-f", "-", "--for", span, "-o", "json"],
-            &good(),
-            &[],
-        )
+        run("predict web -f - --for", &[span, "-o", "json"], &good())
+            .quiet()
+            .text()
     };
     assert_eq!(played("600"), played("10m"));
 }
@@ -2741,8 +2576,8 @@ fn nothing_that_is_read_is_saved_over() {
             "--save - is not allowed, because stdout has the answer".to_owned(),
         ),
     ] {
-        let args = [&[verb, "web", "--save", save], flags].concat();
-        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
+        let args = [&["web", "--save", save], flags].concat();
+        let (error, hint, code) = run(verb, &args, &good()).refusal();
         assert!(error.contains(&said), "{args:?}: {error}");
         assert!(
             hint.is_some() && code == Some(2),
@@ -2768,8 +2603,7 @@ fn nothing_that_is_read_is_saved_over() {
         "--report",
         &junit,
     ];
-    let args = [&["predict", "web", "-f", &state][..], &expect].concat();
-    let (error, _, code) = refusal(&run(&args, "", &[]));
+    let (error, _, code) = run("predict web -f", &[&[&*state][..], &expect].concat(), "").refusal();
     assert!(error.contains(" is also written by --save"), "{error}");
     assert!(code == Some(2) && !Path::new(&save).exists());
     let report = [
@@ -2780,27 +2614,28 @@ fn nothing_that_is_read_is_saved_over() {
         "--report",
         "github",
     ];
-    let args = [&["predict", "web", "-f", &state][..], &report].concat();
-    let (error, _, code) = refusal(&run(&args, "", &[("GITHUB_STEP_SUMMARY", &save)]));
+    let args = [&[&*state][..], &report].concat();
+    let summary = [("GITHUB_STEP_SUMMARY", &*save)];
+    let (error, _, code) = run_in(&summary, "predict web -f", &args, "").refusal();
     assert!(
         error.contains(" is also written by --report junit="),
         "{error}"
     );
     assert!(code == Some(2) && !Path::new(&save).exists());
     // A file next to it is not read.
-    answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
+    run("explain web -f", &[&state, "--save", &other], "")
+        .quiet()
+        .text();
     // Another name of the input file gets a file of its own.
     fs::remove_file(&link).expect("a link");
     fs::hard_link(&state, &link).expect("a link");
-    answer(&["explain", "web", "-f", &state, "--save", &link], "", &[]);
+    run("explain web -f", &[&state, "--save", &link], "")
+        .quiet()
+        .text();
     assert_eq!(fs::read_to_string(&state).expect("the file"), good());
     assert_ne!(fs::read_to_string(&link).expect("the file"), good());
     // Both are separate states.
-    let (error, _, code) = refusal(&run(
-        &["explain", "web", "-f", &state, "-f", &other],
-        "",
-        &[],
-    ));
+    let (error, _, code) = run("explain web -f", &[&state, "-f", &other], "").refusal();
     assert_eq!(code, Some(2));
     assert!(
         error.starts_with(&format!("failed to read {other}:")),
@@ -2822,15 +2657,15 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let deployment = REST.split("---\n").next().expect("the Deployment");
     let input = documents(&[&[HPA, STATE, deployment], &pods[..]].concat());
 
-    let output = unread(&["explain", "web", "-f", "-", "-o", "json"], &input);
-    assert_eq!(text(&output.stderr), "");
-    assert_eq!(output.status.code(), Some(0));
+    let output = unread("explain web -f - -o json", &[], &input);
+    assert_eq!(output.stderr, "");
+    assert_eq!(output.code, Some(0));
 }
 
 /// Runs the program on an input, without a reader of its output.
-fn unread(args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
-        .args(args)
+fn unread(line: &str, more: &[&str], input: &str) -> Ran {
+    let mut child = Command::new(PROGRAM)
+        .args(line.split(' ').chain(more.iter().copied()))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -2842,7 +2677,7 @@ fn unread(args: &[&str], input: &str) -> Output {
         .write_all(input.as_bytes())
         .expect("the input is read");
     drop(stdin);
-    child.wait_with_output().expect("the program ends")
+    Ran::of(child.wait_with_output().expect("the program ends"))
 }
 
 /// Of many HPAs, those whose lines no one reads are not explained, unless the exit code depends on them.
@@ -2862,12 +2697,9 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
     };
     let input = (0..400).map(hpa).collect::<Vec<_>>().join("\n---\n");
     let explained = |more: &[&str]| {
-        let list = ["explain", "-A", "-f", "-", "-o", "jsonl"];
-        let output = unread(&[&list, more].concat(), &input);
-        text(&output.stderr)
-            .lines()
-            .filter(|line| line.starts_with("error: "))
-            .count()
+        let output = unread("explain -A -f - -o jsonl", more, &input);
+        let lines = output.stderr.lines();
+        lines.filter(|line| line.starts_with("error: ")).count()
     };
     let some = explained(&[]);
     assert!(some < 200, "{some}");
@@ -2901,12 +2733,8 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
     );
     let played = |items: &[Value]| {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-        let now = ["--now", "2026-11-21T06:00:00Z"];
-        let args = [
-            "predict", "web", "-f", "-", "--trace", &load, "-o", "json", "--passes",
-        ];
-        let printed = answer(&[&args[..], &now[..]].concat(), &list, &[]);
-        serde_json::from_str::<Value>(&printed).expect("JSON")
+        let play = "predict web -f - -o json --passes --now 2026-11-21T06:00:00Z --trace";
+        run(play, &[&load], &list).quiet().answer()
     };
     let assumed = played(&[hpa.clone(), target.clone()]);
     let read = played(&[hpa.clone(), target.clone(), pod(1), pod(2), pod(3)]);
@@ -2939,10 +2767,11 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
 fn commands_about_the_first_pass_of_a_run_repeat_its_load() {
     let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
     let load = file("repeated_load", "time,cpu\n0s,4000m\n1m,5000m\n2m,6000m\n");
-    let args = ["predict", "web", "-n", "shop", "-f", state, "-o", "json"];
     let findings = |more: &[&str]| -> Vec<Value> {
-        let all = answer(&[&args[..], more].concat(), "", &[]);
-        let all: Value = serde_json::from_str(&all).expect("JSON");
+        let more = [&[state], more].concat();
+        let all = run("predict web -n shop -o json -f", &more, "")
+            .quiet()
+            .answer();
         let first = all["backtest"]["candidates"][0]["findings"].as_array();
         first.expect("findings").clone()
     };
@@ -2965,10 +2794,8 @@ fn commands_about_the_first_pass_of_a_run_repeat_its_load() {
 fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
     let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
     let day = file("far_above_the_lines", build::busy_day());
-    let args = [
-        "predict", "web", "-n", "shop", "-f", state, "--trace", &day, "--max", "100",
-    ];
-    let picture = answer(&[&args[..], &["-o", "svg"]].concat(), "", &[]);
+    let play = "predict web -n shop --max 100 -o svg -f";
+    let picture = run(play, &[state, "--trace", &day], "").quiet().text();
     assert!(
         picture.contains(">max 24</text>") && picture.contains(">↑ max 100</text>"),
         "{picture}"
@@ -2997,12 +2824,9 @@ fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
             "the HPA and the pods are those of the input, which lacks its time, used as",
         ),
     ] {
-        let printed = answer(
-            &["predict", "web", "-f", "-", "--trace", &day, "-o", "json"],
-            &state,
-            &[],
-        );
-        let printed: Value = serde_json::from_str(&printed).expect("JSON");
+        let printed = run("predict web -f - --trace", &[&day, "-o", "json"], &state)
+            .quiet()
+            .answer();
         let notes = printed["notes"].to_string();
         assert!(notes.contains(said), "{notes}");
     }
@@ -3015,16 +2839,9 @@ fn the_memory_can_be_stated_by_hand() {
         "examples/nginx/after-30s/pods.yaml",
     ];
     let explain = |more: &[&str]| {
-        let mut args = vec![
-            "explain",
-            "nginx-deployment",
-            "--now",
-            "2026-11-21T07:06:59Z",
-        ];
-        args.extend(files.iter().flat_map(|file| ["-f", file]));
-        args.extend(["-o", "json"]);
-        args.extend(more);
-        run(&args, "", &[])
+        let explain = "explain nginx-deployment --now 2026-11-21T07:06:59Z -o json";
+        let input = ["-f", files[0], "-f", files[1]];
+        run(explain, &[&input, more].concat(), "")
     };
     let state = "examples/nginx/after-30s/state.yaml";
     for (flags, knowledge, scale_to) in [
@@ -3041,7 +2858,7 @@ fn the_memory_can_be_stated_by_hand() {
         ),
     ] {
         let output = explain(flags);
-        let answer: Value = serde_json::from_str(text(&output.stdout)).expect("JSON");
+        let answer = output.json();
         assert_eq!(answer["memory"]["knowledge"], knowledge, "{flags:?}");
         assert_eq!(answer["outcome"]["scaleTo"], scale_to, "{flags:?}");
     }
@@ -3058,24 +2875,12 @@ fn the_memory_can_be_stated_by_hand() {
         (&["--observe", "1m"], "cannot be used with"),
     ] {
         let output = explain(flags);
-        assert_eq!(
-            (output.status.code(), text(&output.stdout)),
-            (Some(2), ""),
-            "{flags:?}"
-        );
-        assert!(
-            text(&output.stderr).contains(message),
-            "{}",
-            text(&output.stderr)
-        );
+        let error = output.refused(2);
+        assert!(error.contains(message), "{flags:?}: {error}");
     }
-    let list = run(
-        &["explain", "-f", "examples/shop", "--recommendation", "8@2m"],
-        "",
-        &[],
-    );
-    assert_eq!(refusal(&list).2, Some(2));
-    assert!(text(&list.stderr).contains("a stated history belongs to one HPA"));
+    let list = run("explain -f examples/shop --recommendation 8@2m", &[], "");
+    assert_eq!(list.refusal().2, Some(2));
+    assert!(list.stderr.contains("a stated history belongs to one HPA"));
 }
 
 /// Any time that can be written allows inferring the memory, or treating it as unknown.
@@ -3097,16 +2902,8 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
             "2026-11-21T07:00:10Z",
         ] {
             let flags = [format!("--now={now}"), "--sync-period=2562047h".to_owned()];
-            let args = [
-                "explain", "web", "-f", "-", "-o", "json", &flags[0], &flags[1],
-            ];
-            let output = run(&args, &input, &[]);
-            assert_eq!(
-                output.status.code(),
-                Some(0),
-                "{time} at {now}: {}",
-                text(&output.stderr)
-            );
+            let output = run("explain web -f - -o json", &[&flags[0], &flags[1]], &input);
+            assert_eq!(output.code, Some(0), "{time} at {now}: {}", output.stderr);
         }
     }
 }
@@ -3115,10 +2912,9 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
 #[test]
 fn what_follows_the_end_of_the_calendar_is_no_failure() {
     let state = "examples/backtest/state.yaml";
-    let flags = ["--now", "9999-12-30T21:58:00Z", "--recommendation", "9@10s"];
-    let args = [&["explain", "web", "-n", "shop", "-f", state], &flags[..]].concat();
-    let output = run(&args, "", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let line = "explain web -n shop --now 9999-12-30T21:58:00Z --recommendation 9@10s -f";
+    let output = run(line, &[state], "");
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
 
     let hpa = HPA.replace(
         "namespace: shop}",
@@ -3133,11 +2929,11 @@ fn what_follows_the_end_of_the_calendar_is_no_failure() {
     let state = STATE.replace("2026-11-21T07:00:10Z", "9999-12-30T22:00:00Z");
     let state = format!("{state}memory: unknown\nflags: {{syncPeriod: 1s}}\n");
     let output = run(
-        &["explain", "web", "-f", "-"],
-        &documents(&[&format!("{hpa}{status}"), &rest, &state]),
+        "explain web -f -",
         &[],
+        &documents(&[&format!("{hpa}{status}"), &rest, &state]),
     );
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
 /// The controller's history is unknown here, and other memories lead to other counts: they are
@@ -3167,23 +2963,10 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     let hpa = build::with(build::hpa(&spec), &written);
     let input = build::list([hpa, build::scale(6), build::queue(&["96"])]);
     let explain = |output: &str| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args([
-                "explain",
-                "web",
-                "-f",
-                "-",
-                "--now",
-                "2026-11-21T06:00:00Z",
-                "-o",
-                output,
-            ])
-            .write_stdin(input.clone())
-            .output()
-            .expect("it runs");
-        String::from_utf8(output.stdout).expect("text")
+        let line = "explain web -f - --now 2026-11-21T06:00:00Z -o";
+        run(line, &[output], &input)
     };
-    let answer: Value = serde_json::from_str(&explain("json")).expect("JSON");
+    let answer = explain("json").json();
     let possible = serde_json::json!({"min": 6, "max": 96});
     let row = |minute: i32, replicas: i32| {
         let time = format!("2026-11-21T06:0{minute}:00Z");
@@ -3191,7 +2974,7 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     };
     let course = serde_json::json!([row(1, 12), row(2, 24), row(3, 48), row(4, 96)]);
     assert_eq!(answer["upcoming"], course);
-    let text = explain("wide");
+    let text = explain("wide").stdout;
     assert!(
         text.contains("  24  most likely at 06:02:00Z (in 2m); 6 to 96 possible\n"),
         "{text}"
@@ -3207,12 +2990,13 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
     let state = state.collect::<Vec<_>>().join("\n");
     let input = documents(&[HPA, &rest, &state]);
     let explain = |now: &[&str], form: &str| {
-        let args = [
-            &["explain", "web", "-n", "shop", "-f", "-", "-o", form],
-            now,
-        ]
-        .concat();
-        answer(&args, &input, &[])
+        run(
+            "explain web -n shop -f - -o",
+            &[&[form][..], now].concat(),
+            &input,
+        )
+        .quiet()
+        .text()
     };
     let object = |now: &[&str]| -> Value {
         serde_json::from_str(&explain(now, "json")).expect("JSON is printed")
@@ -3290,25 +3074,18 @@ fn other_metrics_are_compared_with_the_clock_too_and_a_saved_state_keeps_the_dou
                         describedObject: {kind: Service, name: web, namespace: shop, apiVersion: v1}}]\n";
     for (metric, value) in [(external, external_value), (object, object_value)] {
         let input = documents(&[&of(metric), REST, value]);
-        let save = ["explain", "web", "-f", "-", "-o", "json", "--save"];
-        let save = [&save[..], &[path.to_str().expect("a path in UTF-8")]].concat();
-        let first: Value = serde_json::from_str(&answer(&save, &input, &[])).expect("JSON");
+        let to = path.to_str().expect("a path in UTF-8");
+        let first = run("explain web -f - -o json --save", &[to], &input)
+            .quiet()
+            .answer();
         assert_eq!(first["clockDoubt"]["why"], "unstated", "{metric}");
         let again = fs::read_to_string(&path).expect("a saved state");
-        let again = answer(&["explain", "web", "-f", "-", "-o", "json"], &again, &[]);
-        let again: Value = serde_json::from_str(&again).expect("JSON");
+        let again = run("explain web -f - -o json", &[], &again)
+            .quiet()
+            .answer();
         assert_eq!(again["clockDoubt"], first["clockDoubt"], "{metric}");
-        let stated = [
-            "explain",
-            "web",
-            "-f",
-            "-",
-            "-o",
-            "json",
-            "--now",
-            "2026-11-21T07:00:20Z",
-        ];
-        let stated: Value = serde_json::from_str(&answer(&stated, &input, &[])).expect("JSON");
+        let stated = "explain web -f - -o json --now 2026-11-21T07:00:20Z";
+        let stated = run(stated, &[], &input).quiet().answer();
         assert_eq!(stated["clockDoubt"], Value::Null, "{metric}");
     }
 }
@@ -3328,25 +3105,15 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
         fs::write(directory.join(name), text).expect("a file");
     }
     let run = |more: &[&str]| {
-        let mut command = Command::new(cargo_bin_cmd!().get_program());
-        let typed = [
-            "predict",
-            "web",
-            "-n",
-            "shop",
-            "-f",
-            "state.yaml",
-            "--history",
-            "none",
-        ];
-        command
-            .current_dir(&directory)
-            .env_remove("GITHUB_STEP_SUMMARY")
-            .args(typed)
-            .args(more);
-        command.output().expect("it runs")
+        let typed = "predict web -n shop -f state.yaml --history none";
+        ran::run(
+            program()
+                .current_dir(&directory)
+                .env_remove("GITHUB_STEP_SUMMARY")
+                .args(typed.split(' '))
+                .args(more),
+        )
     };
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
     let manifests = [
         "--for", "5m", "--hpa", "a.yaml", "--hpa", "b.yaml", "--report", "github",
     ];
@@ -3355,13 +3122,13 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
         &["--expect", "run.highest > 2", "-o", "json"],
     ]
     .concat());
-    assert_eq!(both.status.code(), Some(3));
+    assert_eq!(both.code, Some(3));
     assert_eq!(
-        text(&both.stderr),
+        both.stderr,
         "::error file=a.yaml,line=1,title=HPA shop/web (a.yaml)::run.highest > 2 is false: \
          run.highest is 2 at 2026-11-21T07:00:10Z\n"
     );
-    let json: Value = serde_json::from_slice(&both.stdout).expect("JSON");
+    let json = both.json();
     let found = json["expectations"].as_array().expect("a list").iter();
     let found: Vec<_> = found
         .map(|one| (&one["candidate"], &one["truth"]))
@@ -3378,21 +3145,21 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
         "--hpa", "b.yaml", "--expect", "max < 5", "--report", "github",
     ]);
     assert_eq!(
-        text(&one.stderr),
+        one.stderr,
         "::error file=b.yaml,line=6,title=HPA shop/web::max < 5 is false: max is 5\n"
     );
     let without = run(&["--expect", "max < 9 and not run.settled"]);
-    assert_eq!(without.status.code(), Some(2));
+    assert_eq!(without.code, Some(2));
     assert_eq!(
-        text(&without.stderr),
+        without.stderr,
         "error: failed to read an expectation: run.settled is known only over time\n  \
          max < 9 and not run.settled\n                  ^\n\
          hint: use --for or --trace to play a run\n"
     );
     let without = run(&["--fail-on", "unsettled"]);
-    assert_eq!(without.status.code(), Some(2));
+    assert_eq!(without.code, Some(2));
     assert_eq!(
-        text(&without.stderr),
+        without.stderr,
         "error: --fail-on unsettled is about a run, and none is played\n\
          hint: use --for or --trace to play a run\n"
     );
@@ -3417,14 +3184,11 @@ fn errors_do_not_repeat_long_values() {
         &long,
         &format!("kind: {long}"),
     ] {
-        let output = run(&["predict", "-f", "-", "--hpa", "-"], input, &[]);
-        assert_ne!(output.status.code(), Some(0));
-        for words in [
-            &["explain", "-f", "-"][..],
-            &["explain", "-f", "-", "-o", "json"],
-        ] {
-            let output = run(words, input, &[]);
-            let stderr = text(&output.stderr);
+        let output = run("predict -f - --hpa -", &[], input);
+        assert_ne!(output.code, Some(0));
+        for line in ["explain -f -", "explain -f - -o json"] {
+            let output = run(line, &[], input);
+            let stderr = &*output.stderr;
             assert!(
                 stderr.lines().all(|line| line.len() <= 4096),
                 "{} bytes",
@@ -3440,9 +3204,9 @@ fn errors_do_not_repeat_long_values() {
         &["predict", "web", "-f", "-", "--set", &*long],
         &[&*long],
     ] {
-        let output = run(words, &good(), &[]);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{}", words[0]);
+        let output = run("", words, &good());
+        let stderr = &*output.stderr;
+        assert_eq!(output.code, Some(2), "{}", words[0]);
         assert!(
             stderr.lines().all(|line| line.len() <= 4096),
             "{}: {}",
@@ -3473,12 +3237,9 @@ fn of_many_metrics_only_the_first_are_searched() {
     );
     let input = documents(&[&hpa, REST, &values, STATE]);
     for curve in [&[][..], &["--curve", "q120"]] {
-        let args = [
-            &["predict", "web", "-f", "-", "--replicas", "3", "-o", "json"][..],
-            curve,
-        ]
-        .concat();
-        let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
+        let answer = run("predict web -f - --replicas 3 -o json", curve, &input)
+            .quiet()
+            .answer();
         let all = answer["thresholds"].as_array().expect("thresholds");
         assert_eq!(all.len(), 130);
         for (place, own) in all.iter().enumerate() {
@@ -3508,12 +3269,9 @@ fn of_many_hpas_with_unknown_selectors_some_are_named() {
         .into_iter()
         .chain(others.iter().map(String::as_str))
         .collect();
-    let answer: Value = serde_json::from_str(&answer(
-        &["explain", "web", "-f", "-", "-o", "json"],
-        &documents(&parts),
-        &[],
-    ))
-    .expect("JSON");
+    let answer = run("explain web -f - -o json", &[], &documents(&parts))
+        .quiet()
+        .answer();
     let notes = answer["notes"].as_array().expect("notes");
     let about = |part: &str| {
         notes

@@ -11,5 +11,7 @@ mod krew;
 mod man;
 mod packaging;
 mod pictures;
+#[path = "../common/ran.rs"]
+mod ran;
 mod readme;
 mod recipes;

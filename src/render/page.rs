@@ -641,20 +641,20 @@ mod tests {
         }
     }
 
-    /// Returns what is written of a table on a terminal of a width.
-    fn written(width: usize, table: &Table, write: fn(&mut Lines<'_>, &Table)) -> String {
+    /// Returns what is written on a terminal of a width.
+    fn written(width: usize, write: impl FnOnce(&mut Lines<'_>)) -> String {
         let layout = of_width(width);
         let mut lines = Lines {
             text: String::new(),
             layout: &layout,
         };
-        write(&mut lines, table);
+        write(&mut lines);
         lines.text
     }
 
     fn grid(width: usize, table: &Table) -> String {
-        written(width, table, |lines, table| {
-            lines.grid(&table.columns, table.rows.clone())
+        written(width, |lines| {
+            lines.grid(&table.columns, table.rows.clone());
         })
     }
 
@@ -712,7 +712,7 @@ mod tests {
         let columns = [("POD", false), ("USAGE", true), ("BECAUSE", false)];
         let rows = [["web-5d-abcde", "10m", "has no metrics; until they arrive"]];
         let table = table(columns, &rows);
-        let records = |width| written(width, &table, |lines, table| lines.records(table));
+        let records = |width| written(width, |lines| lines.records(&table));
         insta::assert_snapshot!(records(32), @r"
   POD           USAGE  BECAUSE
   web-5d-abcde    10m

@@ -520,13 +520,12 @@ fn a_candidate_like_the_hpa_parts_nowhere() {
 /// What the program prints of a load that rises and falls twenty times, on its own.
 fn alone(form: &[&str]) -> String {
     let rows = (0..40).map(|row| format!("{}m,{}%\n", 6 * row, if row % 2 == 0 { 20 } else { 60 }));
-    let stdout = run(program()
+    run(program()
         .args(["predict", "nginx-deployment", "--trace=-", "-f"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx"))
         .args(form)
         .write_stdin(format!("time,cpu\n{}", rows.collect::<String>())))
-    .text();
-    stdout
+    .text()
 }
 
 /// A comment has the assumptions of all runs, as the terminal does.

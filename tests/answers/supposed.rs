@@ -215,7 +215,7 @@ fn assumed_pods_answer_as_ready_and_equal_ones() {
                     .into_iter()
                     .chain(pods)
                     .collect();
-                let known = predict(&state, &with("")).expect("an answer");
+                let known = predict(&state, with("")).expect("an answer");
                 let expected = answer(&known);
                 changes += usize::from(known.decision.replicas_after() != Some(replicas));
                 let text = replicas.to_string();
@@ -224,7 +224,7 @@ fn assumed_pods_answer_as_ready_and_equal_ones() {
                     (vec![hpa(&metric), deployment(replicas)], ""),
                     (vec![hpa(&metric), deployment(replicas + 1)], &*text),
                 ] {
-                    let pass = predict(&documents, &with(replicas)).expect("an answer");
+                    let pass = predict(&documents, with(replicas)).expect("an answer");
                     assert_eq!(answer(&pass), expected, "{metric} {flags:?} {replicas}");
                 }
             }

@@ -169,10 +169,9 @@ fn a_reason_has_the_direction_of_its_sentence() {
 #[test]
 fn a_picture_stands_alone() {
     let picture_of = |metric: &str| {
-        let picture = predict("C", &["--curve", metric, "-o", "svg"])
+        predict("C", &["--curve", metric, "-o", "svg"])
             .quiet()
-            .text();
-        picture
+            .text()
     };
     let picture = picture_of("cpu");
     // A container without a metric of its own has one, too.

@@ -1003,18 +1003,15 @@ fn a_controller_has_the_selector_of_its_template() {
 
 #[test]
 fn a_scale_is_known_whatever_its_target_states() {
-    let [(share, ..), ..] = &metrics()[..] else {
-        panic!("there are more")
-    };
     let mut target = deployment(3);
     target["spec"]["replicas"] = Value::Null;
     target["status"] = json!({"replicas": 3});
     let scale = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": target["metadata"],
         "spec": {"replicas": 3}, "status": {"replicas": 3, "selector": "app=web"}});
-    let flags = words(&["--cpu=90%"]);
-    let pass = predict(&[hpa(share), target.clone(), scale], &flags).expect("an answer");
+    let flags = ["--cpu=90%"];
+    let pass = predict(&[web(), target.clone(), scale], flags).expect("an answer");
     assert_eq!(pass.decision.replicas_after(), Some(4));
-    assert!(predict(&[hpa(share), target], &flags).is_err());
+    assert!(predict(&[web(), target], flags).is_err());
 }
 
 #[test]

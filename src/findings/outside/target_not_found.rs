@@ -21,8 +21,6 @@ pub struct TargetNotFound {
     pub is_assumed: bool,
     /// The object that was probably meant.
     pub meant: Option<CrossVersionObjectReference>,
-    /// Another HPA, which scales that object.
-    pub hpa: Option<String>,
     /// The object of the same name in another namespace.
     pub elsewhere: Option<TargetElsewhere>,
 }
@@ -64,14 +62,15 @@ impl Kind for TargetNotFound {
             Missing::Kind | Missing::Scale => same_name,
             Missing::Stale(_) => None,
         };
-        let meant = meant.map(Workload::to_reference);
         let elsewhere = case.surroundings().target_elsewhere.clone();
         let facts = TargetNotFound {
             missing,
             error: error.clone(),
             is_assumed,
-            hpa: meant.as_ref().and_then(|it| case.hpa_of(it)),
-            meant,
+            // Two HPAs with one target would both stop.
+            meant: meant
+                .map(Workload::to_reference)
+                .filter(|it| case.hpa_of(it).is_none()),
             elsewhere,
         };
         Some(Finding::explaining(Severity::Error, facts))
@@ -116,9 +115,7 @@ impl Kind for TargetNotFound {
         match (&self.elsewhere, &self.meant) {
             (Some(elsewhere), _) => evidence.push(format!("{elsewhere}.")),
             (None, Some(meant)) => {
-                let scales = |hpa| format!(", which HPA {hpa} scales");
-                let scaled = self.hpa.as_ref().map_or_else(String::new, scales);
-                evidence.push(format!("There is {meant} ({}){scaled}.", meant.api_version));
+                evidence.push(format!("There is {meant} ({}).", meant.api_version));
             }
             (None, None) => {}
         }
@@ -129,9 +126,8 @@ impl Kind for TargetNotFound {
         let target = &about.hpa().spec.scale_target_ref;
         let advice = match (&self.elsewhere, &self.meant) {
             (Some(elsewhere), _) => create_there(elsewhere),
-            (None, Some(meant)) if self.hpa.is_none() => point_at(about, meant),
-            // Two HPAs with one target would both stop.
-            (None, _) => self.correct(about),
+            (None, Some(meant)) => point_at(about, meant),
+            (None, None) => self.correct(about),
         };
         advice.with(match &self.missing {
             Missing::Stale(service) => {
@@ -279,10 +275,10 @@ mod tests {
                     deployment("weg"),
                     build::with(
                         to(json!({"name": "weg"})),
-                        &json!({"metadata": {"name": "other"}}),
+                        &json!({"metadata": {"name": "weg"}}),
                     ),
                 ],
-                Some((Missing::Object, Some("Deployment/weg of other"))),
+                Some((Missing::Object, None)),
             ),
             (
                 to(json!({})),
@@ -331,10 +327,10 @@ mod tests {
                 let is_listed = items.iter().any(|it| it["kind"] == *target)
                     && facts.missing == Missing::Object;
                 assert_eq!(facts.is_assumed, !is_listed, "{facts:?}");
-                let of = |hpa: &String| format!(" of {hpa}");
-                let hpa = facts.hpa.as_ref().map_or_else(String::new, of);
-                let meant = facts.meant.as_ref().map(|it| format!("{it}{hpa}"));
-                (facts.missing.clone(), meant)
+                (
+                    facts.missing.clone(),
+                    facts.meant.as_ref().map(ToString::to_string),
+                )
             });
             let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
             assert_eq!(got, want, "{hpa}");

@@ -67,10 +67,7 @@ impl Kind for TargetNotFound {
             missing,
             error: error.clone(),
             is_assumed,
-            // Two HPAs with one target would both stop.
-            meant: meant
-                .map(Workload::to_reference)
-                .filter(|it| case.hpa_of(it).is_none()),
+            meant: meant.map(Workload::to_reference),
             elsewhere,
         };
         Some(Finding::explaining(Severity::Error, facts))
@@ -268,17 +265,6 @@ mod tests {
                 to(json!({})),
                 vec![deployment("weg")],
                 Some((Missing::Object, Some("Deployment/weg"))),
-            ),
-            (
-                to(json!({})),
-                vec![
-                    deployment("weg"),
-                    build::with(
-                        to(json!({"name": "weg"})),
-                        &json!({"metadata": {"name": "weg"}}),
-                    ),
-                ],
-                Some((Missing::Object, None)),
             ),
             (
                 to(json!({})),

@@ -133,9 +133,12 @@ impl DilutedByContainer {
         }
     }
 
-    /// Whether the template's requests hide a container as well.
-    fn is_left(&self, others: &Others<'_>) -> bool {
-        let is_own = |it: &Finding| matches!(&it.facts, Facts::DilutedByContainer(it) if it.metric == self.metric);
+    /// Whether the template's requests hide the container as well.
+    pub(super) fn is_left(&self, others: &Others<'_>) -> bool {
+        let is_own = |it: &Finding| {
+            matches!(&it.facts, Facts::DilutedByContainer(it)
+            if it.metric == self.metric && it.busiest() == self.busiest())
+        };
         let renewed = Case::new(others.pass, &[]).renewed();
         Self::find(&Case::new(&renewed, &[])).iter().any(is_own)
     }

@@ -77,7 +77,8 @@ impl Kind for RequestTooSmall {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let request = milli(self.request, &self.resource);
         let usage = milli(self.usage, &self.resource);
-        let place = if self.is_new { " in the template" } else { "" };
+        let is_stated = self.is_new && self.setter != Setter::Injector;
+        let place = if is_stated { " in the template" } else { "" };
         let mut evidence = vec![
             match &self.container {
                 Some(name) => {

@@ -52,15 +52,13 @@ impl Kind for RequestsDifferFromTemplate {
             return differing_metrics(case, &revisions.pods_of_template(), None);
         }
         // One action gives held pods all requests of the template.
+        of_held.sort_by_key(|it| !is_held(it));
         of_held.dedup_by(|later, first| is_held(later) && is_held(first));
         of_held
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // Where the template requests too little as well, pods that get its requests help no more.
-        let is_it =
-            |it: &Facts| matches!(it, Facts::RequestTooSmall(it) if it.metric == self.metric);
-        others.first(|it| is_it(&it.facts))
+        others.first(|it| self.follows(&it.facts, others))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -290,8 +288,9 @@ fn differing<'p>(
         }
     }
     // Defaults of the namespace fill in requests that the template omits.
+    let was_set = pods.iter().any(|pod| is_updated(pod, resource));
     let setter = |it: &Differing| case.setter(it.container.as_deref(), resource);
-    all.retain(|it| it.template.is_some() || setter(it) == Setter::Autoscaler);
+    all.retain(|it| it.template.is_some() || was_set || setter(it) == Setter::Autoscaler);
     (!all.is_empty()).then_some(all)
 }
 
@@ -326,6 +325,19 @@ pub struct Differing {
 }
 
 impl RequestsDifferFromTemplate {
+    /// Whether the advice of another finding comes first.
+    fn follows(&self, facts: &Facts, others: &Others<'_>) -> bool {
+        match facts {
+            // Where the template requests too little as well, pods that get its requests help no more.
+            Facts::RequestTooSmall(it) => it.metric == self.metric,
+            // A metric of one container has another target.
+            Facts::DilutedByContainer(it) => {
+                self.held.is_none() && it.metric == self.metric && it.is_left(others)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a VerticalPodAutoscaler sets the requests.
     pub(super) fn is_from_vpa(&self) -> bool {
         self.vpa.is_some() || self.updated > 0

@@ -59,7 +59,7 @@ remedies! {
     TakeOut,
     /// A person scaled the target.
     ChangeBounds changes Hpa,
-    /// Another program scales the target, or no bound alone keeps the replicas that a person has set.
+    /// Another program scales the target, or no other bound keeps the replicas that a person has set.
     LeaveReplicas,
     /// KEDA has been told not to scale.
     EndPause,

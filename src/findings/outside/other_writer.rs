@@ -323,22 +323,22 @@ fn seen_writer(case: &Case<'_>) -> Option<OtherWriter> {
     })
 }
 
-/// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them, if possible one
-/// whose bound that is already; `None` if a bound would have to keep out replicas that the metrics propose.
+/// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the
+/// metrics propose more, or if the replicas would be fixed because they are at a bound already.
 fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
     let spec = &case.snapshot().hpa.spec;
     let is_more = case.decision().proposal > Some(now) && !spec.is_disabled(Direction::Up);
-    let is_bound = |side: &Direction| spec.bound(*side) == now;
+    if is_more || [spec.min(), spec.max_replicas].contains(&now) {
+        return None;
+    }
     let mut sides = Direction::BOTH;
     if left < now {
         sides.reverse();
     }
-    sides.sort_by_key(|side| !is_bound(side));
     // A window keeps them for a while only.
     let with = |side: Direction| case.forget(|it| it.hpa.spec.set_bound(side, now));
     sides
         .into_iter()
-        .filter(|side| is_bound(side) || !is_more)
         .find(|side| with(*side).replicas_after() == Some(now))
 }
 
@@ -454,20 +454,18 @@ impl OtherWriter {
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let tried = about.predict_for("10m", "");
         let Some(side) = self.keeps else {
-            let propose = |it| format!(": its metrics propose {it}");
-            let why = about
-                .pass
-                .decision
-                .proposal
-                .map_or_else(String::new, propose);
-            let text = format!("Leave the replicas to the HPA{why}.");
-            return Remedy::LeaveReplicas.says(text).with_all(tried);
+            let mut text = "Leave the replicas to the HPA".to_owned();
+            if let Some(proposal) = about.pass.decision.proposal {
+                text += &format!(": its metrics propose {proposal}");
+                let bound = |side: Direction| about.hpa().spec.bound(side);
+                let is_beyond = |side: &Direction| side.is_beyond(proposal, bound(*side));
+                if let Some(side) = Direction::BOTH.into_iter().find(is_beyond) {
+                    text += &format!(", and {} is {}", side.words().bound, bound(side));
+                }
+            }
+            return Remedy::LeaveReplicas.says(text + ".").with_all(tried);
         };
         let bound = side.words().bound;
-        if about.hpa().spec.bound(side) == self.now {
-            let field = about.field(bound);
-            return Remedy::Nothing.says(format!("Nothing to do: {field} is {}.", self.now));
-        }
         Remedy::ChangeBounds
             .says(format!(
                 "Change {} instead, if {} is right.",
@@ -1041,16 +1039,22 @@ mod tests {
             |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
         assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
         assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
-        let at_most = "Nothing to do: maxReplicas is 3.";
+        // It is the bound already.
+        let beyond = |needed: i32, field: &str, bound: i32| {
+            format!(
+                "Leave the replicas to the HPA: its metrics propose {needed}, and {field} is {bound}."
+            )
+        };
+        let at_most = beyond(5, "maxReplicas", 3);
         assert_eq!(advice(3, &json!({"maxReplicas": 3})), at_most);
         let idle = |least: i32, most: i32| {
             let metric = build::resource("cpu", &build::utilization(90));
             json!({"minReplicas": least, "maxReplicas": most, "metrics": [metric]})
         };
-        assert_eq!(advice(3, &idle(3, 8)), "Nothing to do: minReplicas is 3.");
+        assert_eq!(advice(3, &idle(3, 8)), beyond(2, "minReplicas", 3));
         // Without the window, only the minimum keeps them.
         let least = |now: i32| format!("Change minReplicas instead, if {now} is right.");
-        assert_eq!(advice(8, &idle(2, 8)), least(8));
+        assert_eq!(advice(8, &idle(2, 8)), leave(5));
         assert_eq!(advice(3, &idle(2, 8)), least(3));
         // The last pass left fewer.
         assert_eq!(advice(8, &json!({})), leave(14));

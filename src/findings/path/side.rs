@@ -67,7 +67,7 @@ impl Direction {
     }
 
     /// Whether one count is further in this direction than another.
-    pub(super) fn is_beyond(self, count: i32, other: i32) -> bool {
+    pub(crate) fn is_beyond(self, count: i32, other: i32) -> bool {
         match self {
             Self::Up => count > other,
             Self::Down => count < other,

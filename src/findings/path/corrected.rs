@@ -380,8 +380,13 @@ impl Corrected {
         let SideWords {
             bound: field, flag, ..
         } = words;
-        let kept = about.finding.without.and_then(|it| it.replicas);
-        let is_moot = kept != Some(current);
+        let without = about.finding.without;
+        let stay = without.and_then(|it| it.replicas) == Some(current);
+        // The metrics may need some of the replicas that the maximum takes away.
+        let is_above = |proposal: &i32| self.side == Direction::Up && *proposal > self.bound;
+        let needed = without.and_then(|it| it.proposal).filter(is_above);
+        let right = needed.filter(|_| !stay).unwrap_or(current);
+        let is_moot = !stay && needed.is_none();
         let advice = match self.cause {
             BeyondBoundCause::AssumedReplicas => {
                 let flags = format!("--replicas {current} {flag} {current}");
@@ -399,18 +404,18 @@ impl Corrected {
             _ if is_moot => return Remedy::Nothing.says(NOTHING_TO_DO),
             // The HPA itself allows the replicas.
             BeyondBoundCause::Assumed => {
-                Remedy::AssumeBound.says(format!("Use another {field} if {current} is right."))
+                Remedy::AssumeBound.says(format!("Use another {field} if {right} is right."))
             }
             BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(
                 "Find out what scaled it to {current}, or change {}.",
                 about.field(field)
             )),
             _ => Remedy::ChangeBound.says(format!(
-                "Change {} if {current} is right.",
+                "Change {} if {right} is right.",
                 about.field(field)
             )),
         };
-        advice.with_all(words.tried(about, current))
+        advice.with_all(words.tried(about, right))
     }
 }
 
@@ -733,6 +738,15 @@ mod tests {
                 &json!({ "status": status }),
             )
         };
+        // The metrics need 4 of 6.
+        let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+        let most = json!({"maxReplicas": 3, "behavior": at_once});
+        let most = said(
+            Code::AboveMax,
+            &with_spec(&state(&[cpu()], &["30m"; 6]), &most),
+        );
+        assert_eq!(most.advice.text(), "Change maxReplicas if 4 is right.");
+        assert_eq!(most.commands.len(), 2);
         let change = "Change minReplicas if 4 is right.";
         for (items, advice, evidence, remedy) in [
             (

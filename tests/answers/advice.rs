@@ -190,7 +190,10 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
             Played,
         ),
         Remedy::LookAtCounted => ("It shows the pods that count.", Shown),
-        Remedy::ChangeBound => ("The bound allows them, or as many as the metrics need.", Played),
+        Remedy::ChangeBound => (
+            "The bound allows them, or as many as the metrics need.",
+            Played,
+        ),
         Remedy::AssumeBound => ("The pass reads the metrics.", Played),
         Remedy::LeaveToKeda => ("Nothing has to be done.", Quiet),
         Remedy::LeaveToFlagger => ("Nothing has to be done.", Quiet),

@@ -769,8 +769,7 @@ mod tests {
         let hpa = build::hpa(&json!({"scaleTargetRef": {"kind": "ReplicaSet"}}));
         let all = found(&[unknown_memory(), hpa, old]);
         let told: Vec<_> = all.iter().map(|it| (it.code(), it.follows)).collect();
-        let follows = (Code::SwitchedOff, Some(Code::OtherWriter));
-        assert_eq!(told, [(Code::OtherWriter, None), follows]);
+        assert_eq!(told, [(Code::OtherWriter, None), (Code::SwitchedOff, None)]);
         // Before 1.22, the subresource is not told.
         assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
         // Whether an operator sets the replicas is not known.

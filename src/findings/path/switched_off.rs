@@ -51,9 +51,7 @@ impl Kind for SwitchedOff {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_owned =
-            |it: &Finding| matches!(&it.facts, Facts::OtherWriter(it) if it.owner.is_some());
-        others.whole_pause().or_else(|| others.first(is_owned))
+        others.whole_pause()
     }
 
     fn summary(&self, _: &About<'_>) -> String {

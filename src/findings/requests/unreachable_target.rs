@@ -30,9 +30,10 @@ impl Kind for UnreachableTarget {
         let may_be_few = !case
             .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
-        // Where nothing can be added, such pods matter only if replicas go, now or when a window has passed.
+        // Where nothing can be added, such pods matter only if replicas go and can come back.
         let goes = case.forgotten().replicas_after() < case.decision().replicas_before();
-        let matters = goes || case.may_scale(Direction::Up);
+        let never_adds = case.snapshot().hpa.spec.is_disabled(Direction::Up);
+        let matters = !never_adds && (goes || case.may_scale(Direction::Up));
         case.metrics()
             .filter(|step| step.is_resource() && matters)
             .filter_map(|step| {
@@ -442,7 +443,7 @@ mod tests {
             (
                 "with scaling up disabled",
                 with_spec(
-                    &limited(120, Some("100m"), "99m"),
+                    &limited(200, Some("100m"), "99m"),
                     &json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}),
                 ),
             ),

@@ -138,7 +138,7 @@ impl Kind for OtherWriter {
                     let made_from = about.owner();
                     let own = made_from.map_or_else(|| "this HPA".to_owned(), |it| it.to_string());
                     Remedy::LeaveReplicas
-                        .says(format!("Delete {own}: {hpa} scales {owner} already."))
+                        .says(format!("Delete {own}: {owner} is the target of HPA {hpa}."))
                 }
                 None => about.point_at(Remedy::PointAt, owner, "."),
             };
@@ -799,7 +799,7 @@ mod tests {
         items.push(build::with(settled(5), &shop));
         assert_eq!(
             advice(&items),
-            "Delete this HPA: shop scales Deployment/shop already."
+            "Delete this HPA: Deployment/shop is the target of HPA shop."
         );
         // No labels keep the pods of both apart.
         let shared = said(Code::SharedPods, &with_pods(items, 5, "50m"));

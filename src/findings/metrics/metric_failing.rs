@@ -481,22 +481,26 @@ mod tests {
     /// The metric leaves the pass after a correction without an answer.
     #[test]
     fn a_metric_that_fails_while_the_pass_ignores_it() {
-        let effect = |metrics: &[Value]| {
+        let effect = |metrics: &[Value], least: i32| {
             let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
             let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
-            let most = json!({"spec": {"maxReplicas": 2}});
+            let most = json!({"spec": {"minReplicas": least, "maxReplicas": 2}});
             let items = with(&items, "HorizontalPodAutoscaler", &most);
             assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
             said(Code::MetricFailing, &items).summary
         };
         let queue = build::external("queue", &build::average("10"));
         assert_eq!(
-            effect(std::slice::from_ref(&queue)),
+            effect(std::slice::from_ref(&queue), 1),
             "queue fails, so nothing is scaled after this pass: timeout"
         );
         assert_eq!(
-            effect(&[queue, cpu()]),
+            effect(&[queue.clone(), cpu()], 1),
             "queue fails, so it blocks scaling down after this pass: timeout"
+        );
+        assert_eq!(
+            effect(&[queue, cpu()], 2),
+            "queue fails, so it cannot add replicas after this pass: timeout"
         );
     }
 

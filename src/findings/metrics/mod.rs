@@ -200,19 +200,23 @@ impl<'a> About<'a> {
         let (decision, spec) = (&self.pass.decision, &self.hpa().spec);
         let goes = |left: i32| spec.may_scale(Direction::Down, left);
         let may_go = decision.replicas_after().is_some_and(goes);
-        let (later, has_others, is_left_out) = if decision.corrects().is_some() {
+        if decision.corrects().is_some() {
             let failed = self.finding.facts.kind().failed_metrics().len();
-            (" after this pass", failed < spec.metrics.len(), !may_go)
-        } else {
-            let has_others = decision.metrics().any(|step| step.proposal().is_some());
-            ("", has_others, !self.finding.explains)
-        };
-        if has_others && is_left_out {
-            format!("so {it} is left out of the decision{later}")
+            return if failed == spec.metrics.len() {
+                "so nothing is scaled after this pass".to_owned()
+            } else if may_go {
+                format!("so {it} blocks scaling down after this pass")
+            } else {
+                format!("so {it} cannot add replicas after this pass")
+            };
+        }
+        let has_others = decision.metrics().any(|step| step.proposal().is_some());
+        if has_others && !self.finding.explains {
+            format!("so {it} is left out of the decision")
         } else if has_others && may_go {
-            format!("so {it} blocks scaling down{later}")
+            format!("so {it} blocks scaling down")
         } else {
-            format!("so nothing is scaled{later}")
+            "so nothing is scaled".to_owned()
         }
     }
 

@@ -44,15 +44,16 @@ pub struct OtherWriter {
 impl Kind for OtherWriter {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
-        let seen = seen_writer(case);
+        let controlling = controlling(case);
+        let seen = seen_writer(case, controlling.is_some());
         let is_its_own = |it: &OtherWriter| it.is_of_program();
-        let owner = controlling(case)
-            .filter(|it| it.sets_replicas() || seen.as_ref().is_some_and(is_its_own));
-        if seen.is_none() && manifest.is_none() && owner.is_none() {
+        let owner =
+            controlling.filter(|it| it.sets_replicas() || seen.as_ref().is_some_and(is_its_own));
+        let is_seen = seen.is_some() || owner.is_some();
+        if !is_seen && manifest.is_none() {
             return None;
         }
         let is_assumed = case.pass.input.observed_replicas().is_some();
-        let is_only_manifest = seen.is_none() && owner.is_none();
         let facts = OtherWriter {
             now: replicas_now(case)?,
             manifest,
@@ -62,7 +63,7 @@ impl Kind for OtherWriter {
         };
         // A single correction is explained by the finding about the correction.
         let is_single = case.decision().corrects().is_some() && !facts.repeats();
-        let explains = !is_only_manifest && !is_assumed && !is_single;
+        let explains = is_seen && !is_assumed && !is_single;
         Some(Finding::new(Severity::Warning, explains, facts))
     }
 
@@ -260,8 +261,8 @@ fn replicas_now(case: &Case<'_>) -> Option<i32> {
     scale.ok().map(|scale| scale.spec_replicas)
 }
 
-/// Returns what the replicas and their managers show about another writer.
-fn seen_writer(case: &Case<'_>) -> Option<OtherWriter> {
+/// Returns what the replicas and their managers show about another writer, given whether the target has an owner.
+fn seen_writer(case: &Case<'_>, is_owned: bool) -> Option<OtherWriter> {
     let hpa = &case.snapshot().hpa;
     let now = replicas_now(case)?;
     let is_assumed = case.pass.input.observed_replicas().is_some();
@@ -271,7 +272,6 @@ fn seen_writer(case: &Case<'_>) -> Option<OtherWriter> {
         return None;
     }
     let last_entry = case.last_replicas_write();
-    let is_owned = controlling(case).is_some();
     let controller = hpa.written.controller.as_deref();
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == controller.unwrap_or(CONTROLLER_MANAGER)

@@ -194,7 +194,10 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
             "The bound allows them, or as many as the metrics need.",
             Played,
         ),
-        Remedy::AssumeBound => ("The pass reads the metrics.", Played),
+        Remedy::AssumeBound => (
+            "The pass reads the metrics, or leaves as many as they need.",
+            Played,
+        ),
         Remedy::LeaveToKeda => ("Nothing has to be done.", Quiet),
         Remedy::LeaveToFlagger => ("Nothing has to be done.", Quiet),
         Remedy::ScaleToOne => ("The HPA decides again.", Played),
@@ -564,6 +567,8 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
         Remedy::LengthenDownWindow => replicas(after) >= replicas(pass),
         // A bound may hold the replicas as well.
         Remedy::ShortenWindow | Remedy::ChangePolicies => was == is,
+        // The metrics may need only some of the replicas above a maximum.
+        Remedy::ChangeBound | Remedy::AssumeBound => replicas(after) > replicas(pass),
         // What a person has set is what the pass leaves.
         Remedy::ChangeBounds => replicas(after) == pass.decision.replicas_before(),
         _ => false,
@@ -623,8 +628,14 @@ fn states() -> Vec<ToldPass> {
         state(
             "the minimum",
             json!({}),
-            hpa(build::with(at_once, &json!({"minReplicas": 3}))),
+            hpa(build::with(at_once.clone(), &json!({"minReplicas": 3}))),
             "10m",
+        ),
+        state(
+            "above a maximum that is too low for some",
+            json!({}),
+            hpa(build::with(at_once, &json!({"maxReplicas": 2}))),
+            "35m",
         ),
         state(
             "above the maximum",

@@ -171,7 +171,7 @@ fn check_stated(spec: &HpaSpec) -> Result<(), DecodeError> {
     ];
     let first = lacks.into_iter().find(|(_, is_lacking)| *is_lacking);
     first.map_or(Ok(()), |(path, _)| {
-        let why = "missing, empty or 0, unlike in any object of a server";
+        let why = "missing, empty or 0, which it never is in an object from a server";
         Err(DecodeError::new(path, why))
     })
 }
@@ -215,7 +215,9 @@ mod tests {
             ),
         ] {
             let error = admitted(spec).unwrap_err().to_string();
-            let want = format!("{path}: missing, empty or 0, unlike in any object of a server");
+            let want = format!(
+                "{path}: missing, empty or 0, which it never is in an object from a server"
+            );
             assert_eq!(error, want);
         }
         let object = admitted(TARGET).unwrap();

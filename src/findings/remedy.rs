@@ -59,7 +59,7 @@ remedies! {
     TakeOut,
     /// A person scaled the target.
     ChangeBounds changes Hpa,
-    /// Another program scales the target, or no other bound keeps the replicas that a person has set.
+    /// Another program scales the target, or the replicas that a person has set are at a bound, or no bound keeps them.
     LeaveReplicas,
     /// KEDA has been told not to scale.
     EndPause,

@@ -53,7 +53,7 @@ pub enum UnknownFact {
     #[error("the target's events are unknown")]
     TargetEvents,
     /// The states of the HPA while it was watched.
-    #[error("the HPA was not read at all times")]
+    #[error("some reads of the HPA failed while it was watched")]
     States,
     /// The replicas at earlier passes.
     #[error("the replicas at earlier passes are unknown")]

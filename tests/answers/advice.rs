@@ -191,11 +191,11 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         ),
         Remedy::LookAtCounted => ("It shows the pods that count.", Shown),
         Remedy::ChangeBound => (
-            "The bound allows them, or as many as the metrics need.",
+            "The bound allows them, or as many replicas as the metrics need.",
             Played,
         ),
         Remedy::AssumeBound => (
-            "The pass reads the metrics, or leaves as many as they need.",
+            "The pass reads the metrics, or leaves as many replicas as they need.",
             Played,
         ),
         Remedy::LeaveToKeda => ("Nothing has to be done.", Quiet),
@@ -550,6 +550,8 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
         own.map(|it| (it.severity, it.explains))
     };
     let replicas = |pass: &Pass| pass.decision.replicas_after();
+    let advised = found.iter().find(|it| it.code() == view.code);
+    let needed = advised.and_then(|it| it.without.as_ref()?.proposal);
     let worse = worse(view.remedy(), found, &later);
     let (was, is) = (pass.decision.proposal, after.decision.proposal);
     let is_kept = match view.remedy() {
@@ -568,7 +570,9 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
         // A bound may hold the replicas as well.
         Remedy::ShortenWindow | Remedy::ChangePolicies => was == is,
         // The metrics may need only some of the replicas above a maximum.
-        Remedy::ChangeBound | Remedy::AssumeBound => replicas(after) > replicas(pass),
+        Remedy::ChangeBound | Remedy::AssumeBound => {
+            replicas(after) > replicas(pass) && replicas(after) >= needed
+        }
         // What a person has set is what the pass leaves.
         Remedy::ChangeBounds => replicas(after) == pass.decision.replicas_before(),
         _ => false,

@@ -455,9 +455,17 @@ impl OtherWriter {
         let tried = about.predict_for("10m", "");
         let Some(side) = self.keeps else {
             let mut text = "Leave the replicas to the HPA".to_owned();
-            if let Some(proposal) = about.pass.decision.proposal {
+            let spec = &about.hpa().spec;
+            let proposal = about.pass.decision.proposal;
+            let is_more = proposal > Some(self.now);
+            let way = if is_more {
+                Direction::Up
+            } else {
+                Direction::Down
+            };
+            if let Some(proposal) = proposal.filter(|_| !spec.is_disabled(way)) {
                 text += &format!(": its metrics propose {proposal}");
-                let bound = |side: Direction| about.hpa().spec.bound(side);
+                let bound = |side: Direction| spec.bound(side);
                 let is_beyond = |side: &Direction| side.is_beyond(proposal, bound(*side));
                 if let Some(side) = Direction::BOTH.into_iter().find(is_beyond) {
                     text += &format!(", and {} is {}", side.words().bound, bound(side));

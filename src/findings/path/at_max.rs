@@ -79,9 +79,16 @@ impl Kind for AtMax {
         if self.bound.is_disabled {
             return others.any(Code::DirectionDisabled);
         }
+        let metric = self.bound.metric;
+        // No pod keeps the template's requests.
+        let is_set = |it: &Facts| {
+            matches!(it, Facts::RequestsDifferFromTemplate(it)
+            if it.is_from_vpa() && metric == Some(it.metric))
+        };
         others
-            .prior(self.bound.asked, self.bound.bound, self.bound.metric)
+            .prior(self.bound.asked, self.bound.bound, metric)
             .or_else(|| others.any(Code::AboveMax))
+            .or_else(|| others.first(|it| is_set(&it.facts)))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

@@ -133,11 +133,11 @@ impl DilutedByContainer {
         }
     }
 
-    /// Whether the template's requests hide the container as well.
+    /// Whether the container is hidden, and proposes the same alone, with the template's requests as well.
     pub(super) fn is_left(&self, others: &Others<'_>) -> bool {
         let is_own = |it: &Finding| {
             matches!(&it.facts, Facts::DilutedByContainer(it)
-            if it.metric == self.metric && it.busiest() == self.busiest())
+            if it.metric == self.metric && it.busiest() == self.busiest() && it.alone == self.alone)
         };
         let renewed = Case::new(others.pass, &[]).renewed();
         Self::find(&Case::new(&renewed, &[])).iter().any(is_own)

@@ -142,19 +142,21 @@ impl Kind for RequestsDifferFromTemplate {
             };
             return about.after_rollout(&pods, so, None).with_all(command);
         }
-        let Some(average) = self.average else {
-            return Remedy::UseAverageValue.says("Use an AverageValue target.");
-        };
-        let other = if self.is_from_vpa() {
+        // Without it, pods have only what the template requests.
+        let is_stated = self.containers.iter().all(|it| it.template.is_some());
+        let other = if self.is_from_vpa() && is_stated {
             format!(", or let the VerticalPodAutoscaler leave {resource} alone")
         } else {
             String::new()
         };
-        let average = resource_amount(resource, average).canonicalized();
-        let used = about.average_value(self.metric, &average);
+        let Some(average) = self.average else {
+            return Remedy::UseAverageValue.says(format!("Use an AverageValue target{other}."));
+        };
+        let amount = resource_amount(resource, average).canonicalized();
+        let used = about.average_value(self.metric, &amount);
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))
-            .with_all(about.patch_target(self.metric, MetricTarget::per_replica(average)))
+            .with_all(about.patch_target(self.metric, MetricTarget::per_replica(amount)))
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
@@ -339,7 +341,7 @@ impl RequestsDifferFromTemplate {
     }
 
     /// Whether a VerticalPodAutoscaler sets the requests.
-    pub(super) fn is_from_vpa(&self) -> bool {
+    pub(in crate::findings) fn is_from_vpa(&self) -> bool {
         self.vpa.is_some() || self.updated > 0
     }
 }

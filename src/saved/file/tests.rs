@@ -298,7 +298,7 @@ fn the_last_of_equal_keys_counts_in_yaml() {
     let object = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\n";
     assert_eq!(
         refusal(&object.repeat(2)),
-        "failed to read in:4: another kind in the same document"
+        "failed to read in:4: a second object in the same document"
     );
     // Errors are about the last one, too.
     let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");

@@ -122,7 +122,8 @@ fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
     }
     let again = |name: &str| found.iter().find(|(path, _)| path == name);
     if let (Some((_, line)), Some(_)) = (again("kind"), again("metadata")) {
-        let message = format!("failed to read {origin}:{line}: another kind in the same document");
+        let message =
+            format!("failed to read {origin}:{line}: a second object in the same document");
         return Err(Error::usage(message).hint("separate objects by a line ---"));
     }
     let named: Vec<String> = found

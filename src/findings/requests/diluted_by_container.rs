@@ -133,14 +133,16 @@ impl DilutedByContainer {
         }
     }
 
-    /// Whether the container is hidden, and proposes the same alone, with the template's requests as well.
+    /// Whether the container is hidden, and alone proposes to scale in the same direction, with the template's requests
+    /// as well.
     pub(super) fn is_left(&self, others: &Others<'_>) -> bool {
-        let is_own = |it: &Finding| {
-            matches!(&it.facts, Facts::DilutedByContainer(it)
-            if it.metric == self.metric && it.busiest() == self.busiest() && it.alone == self.alone)
-        };
+        let current = others.pass.decision.replicas_before();
+        let asked = |it: &Self| (it.metric, it.busiest().to_owned(), it.alone.cmp(&current));
+        let is_same =
+            |it: &Facts| matches!(it, Facts::DilutedByContainer(it) if asked(it) == asked(self));
         let renewed = Case::new(others.pass, &[]).renewed();
-        Self::find(&Case::new(&renewed, &[])).iter().any(is_own)
+        let found = Self::find(&Case::new(&renewed, &[]));
+        found.iter().any(|it| is_same(&it.facts))
     }
 
     /// Returns the name of the first container.

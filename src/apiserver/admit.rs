@@ -28,7 +28,7 @@ pub enum AdmissionError {
 /// Reads a HorizontalPodAutoscaler of any version and takes it through the API server.
 ///
 /// A missing namespace is filled in from `namespace`. An object with a `uid` has been accepted before:
-/// it is defaulted, but neither stripped nor validated, except for what no server omits.
+/// it is defaulted and checked for the fields that no server omits, but neither stripped nor validated.
 ///
 /// # Errors
 /// The API server's: the object cannot be decoded or is invalid.

@@ -467,7 +467,7 @@ pub fn stated_milli(spec: &MetricSpec, value: f64) -> Result<i64, &'static str> 
     if milli >= 9e18 {
         Err("it is larger than any metric can be")
     } else if keda::is_of_trigger(spec) {
-        let stated = keda::stated(value).map_err(|_| "it is no number")?;
+        let stated = keda::stated(value).map_err(|_| "it is not a number")?;
         Ok(stated.milli_value())
     } else if milli <= -9e18 {
         Err("it is smaller than any metric can be")
@@ -559,7 +559,7 @@ impl Marks {
         }
     }
 
-    /// Marks the rows at which the replicas became others than those of the HPA. After a gap, they are marked only if they
+    /// Marks the rows at which the replicas became different from the HPA's. After a gap, they are marked only if they
     /// last: the HPA may have been about to change them.
     fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
         for (row, before, count) in pairs(replicas) {
@@ -597,7 +597,7 @@ fn differing_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -
     (own != other).then_some(own)
 }
 
-/// Whether the replicas in a row are others than those of the HPA, which are scraped up to a sample before or after
+/// Whether the replicas in a row differ from the HPA's, which are scraped up to a sample before or after
 /// what it desires.
 fn is_other_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -> bool {
     let around = row.saturating_sub(1)..=row + 1;

@@ -522,7 +522,7 @@ mod tests {
         );
         said(Code::MetricFailing, &of_value);
         assert!(!codes(&of_value).contains(&Code::ValueMultiplies));
-        // 1.001 times 1000 is a float of its own.
+        // Go multiplies by 0.001; a division by 1000 leads to another float.
         said(Code::MetricFailing, &triggered("1001m", "30030m", &failing));
         let text = said(Code::MetricFailing, &items);
         assert_eq!(

@@ -324,7 +324,7 @@ fn seen_writer(case: &Case<'_>, is_owned: bool) -> Option<OtherWriter> {
 }
 
 /// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the
-/// metrics propose more, or if the replicas would be fixed because they are at a bound already.
+/// metrics propose more, or if they are at a bound already, so that the other bound would fix them.
 fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
     let spec = &case.snapshot().hpa.spec;
     let is_more = case.decision().proposal > Some(now) && !spec.is_disabled(Direction::Up);

@@ -27,12 +27,15 @@ use crate::whatif::overrides;
 /// The pass under examination.
 pub(crate) struct Case<'p> {
     pub(crate) pass: &'p Pass,
+    pub(crate) snapshot: &'p Snapshot,
+    pub(crate) surroundings: &'p Surroundings,
+    pub(crate) decision: &'p Decision,
+    /// The rules of the controller's version.
+    pub(crate) rules: Rules,
     /// The findings so far, in the order of the table.
     pub(super) found: Vec<Finding>,
     /// The codes that are not shown.
     ignored: &'p [Code],
-    /// The rules of the controller's version.
-    rules: Rules,
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
     /// Whether some pods belong to the target, judging by the names of their ReplicaSets.
@@ -80,15 +83,10 @@ fn direct_owner(target: &str) -> Option<&'static str> {
 
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
-        let Snapshot {
-            hpa,
-            scale,
-            pods,
-            controller,
-            ..
-        } = &pass.input.snapshot;
+        let snapshot = &pass.input.snapshot;
         // A missing selector would match all pods, and the pass ends there.
-        let selector = scale
+        let selector = snapshot
+            .scale
             .as_ref()
             .ok()
             .map(|scale| &scale.selector)
@@ -96,10 +94,18 @@ impl<'p> Case<'p> {
         let is_own = |pod: &&Pod| selector.is_some_and(|it| it.matches(&pod.labels));
         Self {
             pass,
+            snapshot,
+            surroundings: &pass.input.surroundings,
+            decision: &pass.decision,
+            rules: Rules::of(&snapshot.controller),
             found: Vec::new(),
             ignored,
-            rules: Rules::of(controller),
-            pods: pods.iter().map(|pod| &**pod).filter(is_own).collect(),
+            pods: snapshot
+                .pods
+                .iter()
+                .map(|pod| &**pod)
+                .filter(is_own)
+                .collect(),
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
             last_top: Cell::new(None),
@@ -108,7 +114,7 @@ impl<'p> Case<'p> {
             observed_pods: OnceCell::new(),
             observed_usage: OnceCell::new(),
             forgotten: OnceCell::new(),
-            direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
+            direct_owner: direct_owner(&snapshot.hpa.spec.scale_target_ref.kind),
         }
     }
 
@@ -124,7 +130,7 @@ impl<'p> Case<'p> {
 
     /// Whether a metric has the highest proposal.
     pub(crate) fn decides(&self, step: &MetricStep) -> bool {
-        let winner = self.decision().winner();
+        let winner = self.decision.winner();
         winner.is_some_and(|it| it.index == step.index)
     }
 
@@ -135,21 +141,9 @@ impl<'p> Case<'p> {
         self.found().any(is_it)
     }
 
-    pub(crate) fn snapshot(&self) -> &'p Snapshot {
-        &self.pass.input.snapshot
-    }
-
-    pub(crate) fn decision(&self) -> &'p Decision {
-        &self.pass.decision
-    }
-
-    pub(crate) fn surroundings(&self) -> &'p Surroundings {
-        &self.pass.input.surroundings
-    }
-
     /// Returns the other HPAs whose selectors the controller stores.
     pub(crate) fn stored_hpas(&self) -> impl Iterator<Item = &'p Shared<OtherHpa>> {
-        engine::stored_hpas(self.snapshot(), self.rules())
+        engine::stored_hpas(self.snapshot, self.rules)
     }
 
     /// Returns the name of another HPA that scales an object.
@@ -161,21 +155,21 @@ impl<'p> Case<'p> {
 
     /// Whether the spec lets passes change the present replicas in a direction.
     pub(crate) fn may_scale(&self, side: Direction) -> bool {
-        let current = self.decision().replicas_before();
-        current.is_some_and(|it| self.snapshot().hpa.spec.may_scale(side, it))
+        let current = self.decision.replicas_before();
+        current.is_some_and(|it| self.snapshot.hpa.spec.may_scale(side, it))
     }
 
     pub(crate) fn scale(&self) -> Option<&'p Scale> {
-        self.snapshot().scale.as_ref().ok()
+        self.snapshot.scale.as_ref().ok()
     }
 
     pub(crate) fn target(&self) -> &'p CrossVersionObjectReference {
-        &self.snapshot().hpa.spec.scale_target_ref
+        &self.snapshot.hpa.spec.scale_target_ref
     }
 
     /// Returns the target itself, if it was read.
     pub(crate) fn workload(&self) -> Option<&'p Workload> {
-        self.surroundings().workload(self.target())
+        self.surroundings.workload(self.target())
     }
 
     /// Returns the last write to `spec.replicas` of the target, by the controller or anyone else.
@@ -200,7 +194,7 @@ impl<'p> Case<'p> {
     /// Returns the template that a pod was made from: its ReplicaSet's, or the target's own, as assumed or as read, if
     /// the pod has its revision; `None` if the template was not read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
-        let surroundings = self.surroundings();
+        let surroundings = self.surroundings;
         let owner = surroundings.owner(pod.owner.as_deref()?)?;
         let is_made = |it: &&Workload| {
             let stated = it.status.as_ref().map(|it| &*it.update_revision);
@@ -213,12 +207,12 @@ impl<'p> Case<'p> {
 
     /// Returns the metrics that were evaluated.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = &'p MetricStep> {
-        self.decision().metrics()
+        self.decision.metrics()
     }
 
     /// Returns the spec of a metric.
     pub(crate) fn spec(&self, step: &MetricStep) -> &'p MetricSpec {
-        &self.snapshot().hpa.spec.metrics[step.index]
+        &self.snapshot.hpa.spec.metrics[step.index]
     }
 
     /// Returns the pods that the selector of the target matches.
@@ -233,7 +227,7 @@ impl<'p> Case<'p> {
 
     /// Returns the pod of a metric's row.
     pub(crate) fn pod_of(&self, row: &PodRow) -> &'p Pod {
-        &self.snapshot().pods[row.pod as usize]
+        &self.snapshot.pods[row.pod as usize]
     }
 
     /// Returns the pods whose usage counts in a metric.
@@ -263,7 +257,7 @@ impl<'p> Case<'p> {
         &self,
         is_meant: impl Fn(Group) -> bool,
     ) -> impl Iterator<Item = &'p Pod> {
-        let pods = &self.snapshot().pods;
+        let pods = &self.snapshot.pods;
         let mut is_in = vec![false; pods.len()];
         for row in self
             .metrics()
@@ -280,7 +274,7 @@ impl<'p> Case<'p> {
     /// Returns the answer of the resource metrics API for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
         self.measured
-            .get_or_init(|| Measured::of(&self.snapshot().pod_metrics))
+            .get_or_init(|| Measured::of(&self.snapshot.pod_metrics))
             .of_pod(&pod.name)
     }
 
@@ -340,7 +334,7 @@ impl<'p> Case<'p> {
     pub(crate) fn zero_while_busy(&self) -> Option<(usize, f64)> {
         /// Idle pods rarely use everything that they request.
         const BUSY: f64 = 1.0;
-        let step = self.decision().winner().filter(|it| !it.is_resource())?;
+        let step = self.decision.winner().filter(|it| !it.is_resource())?;
         let proposal = step.proposal()?;
         let amounts = [
             &proposal.total,
@@ -381,7 +375,7 @@ impl<'p> Case<'p> {
             if self.is_target(&owner.kind, &owner.name) {
                 return Top::Target;
             }
-            let Some(workload) = self.surroundings().owner(owner) else {
+            let Some(workload) = self.surroundings.owner(owner) else {
                 return self.unread_owner(owner, pod);
             };
             match workload.metadata.controller() {
@@ -421,7 +415,7 @@ impl<'p> Case<'p> {
         if may_make && maker == self.target().name {
             return Top::Target;
         }
-        let mut workloads = self.surroundings().workloads.iter();
+        let mut workloads = self.surroundings.workloads.iter();
         if let Some(known) =
             workloads.find(|it| MAKERS.contains(&&*it.kind) && it.metadata.name == maker)
         {
@@ -466,7 +460,7 @@ impl<'p> Case<'p> {
     /// Returns how long ago something happened; `None` if the clock is doubtful.
     pub(crate) fn since(&self, time: Timestamp) -> Option<SignedDuration> {
         let is_certain = self.pass.input.clock_doubt.is_none();
-        is_certain.then(|| self.snapshot().now.duration_since(time))
+        is_certain.then(|| self.snapshot.now.duration_since(time))
     }
 
     /// Returns the proposal of a metric on a changed snapshot.
@@ -494,7 +488,7 @@ impl<'p> Case<'p> {
 
     /// Runs the pass on a changed snapshot, without any recommendation.
     pub(crate) fn forget(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
-        let mut snapshot = self.snapshot().clone();
+        let mut snapshot = self.snapshot.clone();
         change(&mut snapshot);
         let forgotten = self.pass.remembered.clone().without_recommendations();
         engine::reconcile(&snapshot, &forgotten.likely)
@@ -502,17 +496,12 @@ impl<'p> Case<'p> {
 
     /// Returns the result of this pass.
     pub(crate) fn answer(&self) -> Alternative {
-        Alternative::of(self.decision())
-    }
-
-    /// Returns the rules of the controller's version.
-    pub(crate) fn rules(&self) -> Rules {
-        self.rules
+        Alternative::of(self.decision)
     }
 
     /// Runs the pass on a changed snapshot, with the same history.
     pub(crate) fn decide(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
-        let mut snapshot = self.snapshot().clone();
+        let mut snapshot = self.snapshot.clone();
         change(&mut snapshot);
         engine::reconcile(&snapshot, &self.pass.remembered.likely)
     }
@@ -552,7 +541,7 @@ impl<'p> Case<'p> {
         let replacing = self.replacing(&pods).into_iter();
         let replacing: Names<&str> = replacing.map(|pod| &*pod.name).collect();
         self.without(|snapshot| {
-            overrides::make_ready(snapshot, self.decision(), pods);
+            overrides::make_ready(snapshot, self.decision, pods);
             overrides::remove_pods(snapshot, |pod| replacing.contains(&pod.name));
         })
     }
@@ -565,7 +554,7 @@ impl<'p> Case<'p> {
     /// Returns the result if there were as many pods as replicas, with added pods using the average of the
     /// counted ones.
     pub(crate) fn with_all_pods(&self, replicas: i32) -> Alternative {
-        self.without(|snapshot| overrides::complete(snapshot, self.decision(), replicas))
+        self.without(|snapshot| overrides::complete(snapshot, self.decision, replicas))
     }
 
     /// Returns a finding about a problem, with the result of the pass without it. It explains the decision if

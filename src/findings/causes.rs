@@ -139,7 +139,7 @@ impl Others<'_> {
         let never = |it: &Finding| matches!(&it.facts, Facts::NeverReady(it) if it.is_current);
         let cause = self.first(never)?;
         let (pass, finding) = (self.pass, self.finding);
-        let advice = finding.facts.kind().advice(&About { pass, finding });
+        let advice = finding.facts.kind().advice(&About::new(pass, finding));
         (advice.remedy == Remedy::WaitForRollout).then_some(cause)
     }
 

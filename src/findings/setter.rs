@@ -64,7 +64,7 @@ impl<'p> Case<'p> {
     /// Returns the VerticalPodAutoscalers of the target.
     pub(crate) fn vpas(&self) -> impl Iterator<Item = &'p VerticalPodAutoscaler> {
         let target = self.target();
-        let all = self.surroundings().vertical_pod_autoscalers.iter();
+        let all = self.surroundings.vertical_pod_autoscalers.iter();
         all.filter(|vpa| {
             let reference = &vpa.spec.target_ref;
             target.is_kind(&reference.kind) && reference.name == target.name

@@ -365,7 +365,7 @@ pub(super) fn largest<'a>(
 ) -> Option<&'a str> {
     let resource = &*metric.name;
     let is_whole = |case: &Case<'_>| case.pods().any(|pod| case.counts_as_whole(pod, metric));
-    if case.surroundings().invents_request(resource) || is_whole(case) || is_whole(renewed) {
+    if case.surroundings.invents_request(resource) || is_whole(case) || is_whole(renewed) {
         return None;
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
@@ -516,7 +516,7 @@ fn limits_keep_below(case: &Case<'_>, step: &MetricStep, adjustment: &Adjustment
         adjustment.apply(snapshot, step.index);
     })?;
     let ratio = decision.metric(step.index)?.proposal()?.ratio;
-    Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
+    Some(ratio <= 1.0 || case.rules.is_within(&step.tolerance, ratio))
 }
 
 /// Returns the usage of the counted pods if each uses this share of its limits, by pod. If its limit holds back one

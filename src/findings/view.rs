@@ -91,7 +91,7 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
 /// Returns one published finding. If a template is assumed, `of_running` are the findings about what runs: a command
 /// changes running objects only if those findings advise it, too.
 fn view(pass: &Pass, finding: &Finding, of_running: Option<&[FindingView]>) -> FindingView {
-    let about = About { pass, finding };
+    let about = About::new(pass, finding);
     let facts = finding.facts.kind();
     let mut evidence = facts.evidence(&about);
     let mut advice = match finding.follows {

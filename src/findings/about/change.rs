@@ -65,7 +65,7 @@ impl About<'_> {
             _ => return None,
         };
         let owner = self.owner().filter(|_| !self.assumes(field))?;
-        let stated = owner.object?.withheld_bound(field, &self.hpa().spec)?;
+        let stated = owner.object?.withheld_bound(field, &self.hpa.spec)?;
         let own = keda::field_of(field);
         let advice = self.conflict(owner).unwrap_or_else(|| {
             Remedy::LookAtScaledObject.says(format!(
@@ -120,7 +120,7 @@ impl About<'_> {
     /// tool that writes it.
     pub(crate) fn source(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
-        let hpa = self.hpa();
+        let hpa = self.hpa;
         let (object, owner, tool) = match edited {
             Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
             Edited::ScaledObject => {

@@ -15,7 +15,7 @@ use crate::whatif::overrides::{NamedMetric, repeat_assumed};
 impl About<'_> {
     /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and the rest after the name.
     pub(crate) fn kubectl(&self, verb: &str, rest: &str) -> Command {
-        self.kubectl_for(verb, &self.hpa().name, rest)
+        self.kubectl_for(verb, &self.hpa.name, rest)
     }
 
     /// Returns `kubectl VERB NAME -n NAMESPACE` for an object of another name in the namespace.
@@ -33,12 +33,12 @@ impl About<'_> {
 
     /// Returns `-n NAMESPACE`.
     pub(crate) fn namespace(&self) -> String {
-        format!("-n {}", shell_word(&self.hpa().namespace))
+        format!("-n {}", shell_word(&self.hpa.namespace))
     }
 
     /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
     pub(crate) fn target(&self) -> String {
-        typed(&self.hpa().spec.scale_target_ref)
+        typed(&self.hpa.spec.scale_target_ref)
     }
 
     /// Returns the object that has the pods' template, as `kubectl` accepts it.
@@ -61,10 +61,10 @@ impl About<'_> {
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
         if spec.identifier().is_some() {
-            let path = request::path(self.snapshot(), &self.pass.input.surroundings, spec);
+            let path = request::path(self.snapshot, &self.pass.input.surroundings, spec);
             return format!("kubectl get --raw {}", shell_word(&path)).into();
         }
-        let scale = self.snapshot().scale.as_ref().ok();
+        let scale = self.snapshot.scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         self.kubectl_quoted("top", "pods", &format!("-l {}", shell_word(pods)))
     }
@@ -101,7 +101,7 @@ impl About<'_> {
     /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.
     pub(crate) fn predict_for(&self, time: &str, flags: &str) -> Option<Command> {
         let most = self
-            .hpa()
+            .hpa
             .spec
             .max_replicas
             .max(self.pass.decision.replicas_before()?);
@@ -126,7 +126,7 @@ impl About<'_> {
             None => spec.name().to_owned(),
         };
         let name = [plain, spec.flag_name(&[])].into_iter().find(|name| {
-            let place = NamedMetric::read(name, "").and_then(|it| it.place(self.snapshot()));
+            let place = NamedMetric::read(name, "").and_then(|it| it.place(self.snapshot));
             place.is_ok_and(|place| place == metric)
         })?;
         Some(format!(
@@ -201,7 +201,7 @@ impl About<'_> {
     /// Returns a command that replaces a part of a metric, and fails if the metrics have changed since.
     pub(crate) fn replace(&self, path: &str, value: impl Into<Value>) -> Option<Command> {
         let other: Value = value.into();
-        let own = json!({"spec": {"metrics": self.hpa().spec.metrics}});
+        let own = json!({"spec": {"metrics": self.hpa.spec.metrics}});
         self.patch_metrics(&json!([
             {"op": "test", "path": path, "value": own.pointer(path)?},
             {"op": "replace", "path": path, "value": other},

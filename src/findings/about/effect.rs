@@ -69,7 +69,7 @@ impl About<'_> {
             pods: all,
             controller,
             ..
-        } = self.snapshot();
+        } = self.snapshot;
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut own = all.iter().filter(|it| names.contains(&it.name));
         own.all(|pod| {
@@ -83,7 +83,7 @@ impl About<'_> {
     /// Whether some of these pods lack a value that matters, so that one would be assumed if they counted. The ratio of
     /// a total does not depend on pods' values.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
-        let all = &self.snapshot().pods;
+        let all = &self.snapshot.pods;
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut rows = self
             .pass

@@ -23,24 +23,28 @@ use crate::words::{future, time};
 pub(crate) struct About<'a> {
     pub(crate) pass: &'a Pass,
     pub(crate) finding: &'a Finding,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) hpa: &'a Hpa,
 }
 
 impl<'a> About<'a> {
-    pub(crate) fn snapshot(&self) -> &'a Snapshot {
-        &self.pass.input.snapshot
-    }
-
-    pub(crate) fn hpa(&self) -> &'a Hpa {
-        &self.snapshot().hpa
+    pub(crate) fn new(pass: &'a Pass, finding: &'a Finding) -> Self {
+        let snapshot = &pass.input.snapshot;
+        Self {
+            pass,
+            finding,
+            snapshot,
+            hpa: &snapshot.hpa,
+        }
     }
 
     pub(crate) fn spec(&self, metric: usize) -> &'a MetricSpec {
-        &self.hpa().spec.metrics[metric]
+        &self.hpa.spec.metrics[metric]
     }
 
     /// Returns the label of a metric of the spec.
     pub(crate) fn label(&self, metric: usize) -> String {
-        self.hpa().spec.label(metric)
+        self.hpa.spec.label(metric)
     }
 
     pub(crate) fn labels(&self, metrics: &[usize]) -> String {
@@ -65,12 +69,12 @@ impl<'a> About<'a> {
 
     /// Returns the HPA itself, as an object to inspect.
     pub(crate) fn own(&self) -> Vec<String> {
-        vec![format!("hpa/{}", self.hpa().name)]
+        vec![format!("hpa/{}", self.hpa.name)]
     }
 
     /// Returns the target as `Kind/name`.
     pub(crate) fn reference(&self) -> String {
-        self.hpa().reference()
+        self.hpa.reference()
     }
 
     /// Returns the HPA and its target.
@@ -85,7 +89,7 @@ impl<'a> About<'a> {
 
     /// Returns the target itself, if it was read.
     pub(crate) fn workload(&self) -> Option<&'a Workload> {
-        let target = &self.hpa().spec.scale_target_ref;
+        let target = &self.hpa.spec.scale_target_ref;
         self.pass.input.surroundings.workload(target)
     }
 
@@ -94,7 +98,7 @@ impl<'a> About<'a> {
     pub(crate) fn template_holder(&self) -> &CrossVersionObjectReference {
         self.workload()
             .and_then(|it| it.template_of.as_deref())
-            .unwrap_or(&self.hpa().spec.scale_target_ref)
+            .unwrap_or(&self.hpa.spec.scale_target_ref)
     }
 
     pub(crate) fn step(&self, metric: usize) -> Option<&'a MetricStep> {
@@ -103,13 +107,13 @@ impl<'a> About<'a> {
 
     /// Returns the selector of the target, quoted for a shell.
     pub(crate) fn selector(&self) -> Option<String> {
-        let scale = self.snapshot().scale.as_ref().ok()?;
+        let scale = self.snapshot.scale.as_ref().ok()?;
         Some(shell_word(scale.selector.as_str()))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another value.
     pub(crate) fn assumes(&self, field: &str) -> bool {
-        let assumed = &self.hpa().spec;
+        let assumed = &self.hpa.spec;
         let running = &self.pass.input.as_observed().hpa.spec;
         match field {
             "minReplicas" => running.min_replicas != assumed.min_replicas,
@@ -142,7 +146,7 @@ impl<'a> About<'a> {
 
     /// Returns the time of the pass.
     pub(crate) fn now(&self) -> Timestamp {
-        self.snapshot().now
+        self.snapshot.now
     }
 
     /// Describes since when a condition has had its status, as text to follow the status; empty if not stated.

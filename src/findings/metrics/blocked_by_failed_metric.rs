@@ -21,7 +21,7 @@ pub struct BlockedByFailedMetric {
 
 impl Kind for BlockedByFailedMetric {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let decision = case.decision();
+        let decision = case.decision;
         let combined = decision
             .combination()
             .filter(|it| !it.accepted && it.unread == 0 && case.may_scale(Direction::Down))?;

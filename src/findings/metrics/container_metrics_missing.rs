@@ -138,7 +138,7 @@ impl ContainerMetricsMissing {
     /// Returns the finding about a metric.
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         let container = step.container.clone()?;
-        let answer = case.snapshot().metrics.get(step.index);
+        let answer = case.snapshot.metrics.get(step.index);
         if !has_container(case, &container) || !matches!(answer, Some(MetricAnswer::PodMetrics)) {
             return None;
         }
@@ -150,7 +150,7 @@ impl ContainerMetricsMissing {
             return None;
         }
         let fails = if pods.iter().all(|it| it.has_container) {
-            !case.rules().container_may_be_missing
+            !case.rules.container_may_be_missing
         } else {
             step.proposal().is_none()
         };

@@ -99,7 +99,7 @@ impl Kind for MetricEmpty {
                 "The selector that is sent for the metric: {selector}."
             ));
         }
-        if let Ok(scale) = &about.snapshot().scale
+        if let Ok(scale) = &about.snapshot.scale
             && !spec.is_total()
         {
             let pods = scale.selector.as_str();
@@ -107,7 +107,7 @@ impl Kind for MetricEmpty {
         }
         let is_of_candidate = about.of_candidate(self.metric).is_some();
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
-        let active = about.hpa().status.condition("ScalingActive");
+        let active = about.hpa.status.condition("ScalingActive");
         let was_active = active.is_some_and(|it| it.status == "True");
         let is_read = self.pods_lack != Some(PodsLack::Assumed) && !is_of_candidate;
         if about.finding.explains && was_active && is_read {
@@ -166,7 +166,7 @@ impl Kind for MetricEmpty {
             ),
             None => Remedy::FindSeries.says(format!(
                 "Try the adapter's query in the namespace {}, or let it return 0 if empty.",
-                about.hpa().namespace
+                about.hpa.namespace
             )),
         };
         advice.with(ask)
@@ -200,7 +200,7 @@ fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
 /// Returns the pods that the API has values of although they do not belong to the target.
 fn others(case: &Case<'_>, step: &MetricStep) -> Vec<Box<str>> {
     let spec = case.spec(step);
-    let snapshot = case.snapshot();
+    let snapshot = case.snapshot;
     let measured: Vec<&str> = match &snapshot.metrics[step.index] {
         MetricAnswer::PodMetrics => snapshot
             .pod_metrics

@@ -330,7 +330,7 @@ pub(in crate::findings) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Op
         message: String::new(),
         cause: FailureCause::Fallback(asked.find(asks_for)?),
     };
-    let decides = case.decides(step) && case.decision().block().is_none();
+    let decides = case.decides(step) && case.decision.block().is_none();
     Some(Finding::new(Severity::Warning, decides, facts))
 }
 

@@ -124,7 +124,7 @@ impl MetricNotFound {
     fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
         let spec = case.spec(step);
         let group = spec.api_group();
-        let of_group = case.surroundings().served_metrics.get(group);
+        let of_group = case.surroundings.served_metrics.get(group);
         let listed = of_group.into_iter().flatten();
         let served = listed.clone().filter_map(|name| served_for(spec, name));
         let alike = answered(case, group).filter(|it| it.described() == spec.described());

@@ -44,7 +44,7 @@ impl Kind for MetricsApiUnavailable {
             }
         }
         let found = apis.into_iter().map(|facts| {
-            if facts.are_unread(case.decision()) {
+            if facts.are_unread(case.decision) {
                 Finding::aside(Severity::Warning, facts)
             } else {
                 failed(case, facts)

@@ -89,13 +89,13 @@ impl<'t> Miss<'t> {
             return Some(Self::Rejected(rejection, says));
         }
         let has_pods = || case.pods().next().is_some();
-        let miss = match case.snapshot().metrics.get(step.index)? {
+        let miss = match case.snapshot.metrics.get(step.index)? {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
-                let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
+                let is_empty = case.snapshot.pod_metrics.is_empty() && has_pods();
                 // A container without metrics has a finding of its own.
                 let has_metrics = |container: &str| {
-                    let mut all = case.snapshot().pod_metrics.iter();
+                    let mut all = case.snapshot.pod_metrics.iter();
                     all.any(|it| it.containers.iter().any(|own| *own.name == *container))
                 };
                 (is_empty || (lacks_all(step) && spec.container().is_none_or(has_metrics)))

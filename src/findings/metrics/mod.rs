@@ -50,22 +50,22 @@ fn unavailable(service: &ApiService) -> Option<&Condition> {
 
 /// Whether the APIService of a group was read and is not available.
 fn is_unavailable(case: &Case<'_>, group: &str) -> bool {
-    let service = case.surroundings().api_service(group);
+    let service = case.surroundings.api_service(group);
     service.and_then(unavailable).is_some()
 }
 
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
-    let service = case.surroundings().api_service(group);
+    let service = case.surroundings.api_service(group);
     let available = service.and_then(available);
     available.is_some_and(|it| it.status == "True")
-        || case.surroundings().serves(group)
+        || case.surroundings.serves(group)
         || answered(case, group).next().is_some()
 }
 
 /// Returns the metrics of the spec for which the API of a group has values.
 fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p MetricSpec> {
-    let snapshot = case.snapshot();
+    let snapshot = case.snapshot;
     let has_values = |answer: &MetricAnswer| match answer {
         MetricAnswer::Pods(values) => !values.is_empty(),
         MetricAnswer::Object(values) => !values.is_empty(),
@@ -96,7 +96,7 @@ impl<'a> ServedBy<'a> {
 
 /// Returns a finding about a failing metric: it explains the pass if the pass ends for lack of metrics.
 pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
-    match case.decision().block() {
+    match case.decision.block() {
         Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
         _ => Finding::aside(Severity::Warning, facts),
     }
@@ -190,14 +190,14 @@ fn point_at_keda(ServedBy { api, service }: &ServedBy<'_>) -> Advice {
 impl<'a> About<'a> {
     /// Returns the server of the external metrics, if the HPA is KEDA's but the server is not.
     fn not_of_keda(&self, group: &str) -> Option<ServedBy<'a>> {
-        self.hpa().scaled_object().filter(|_| group == EXTERNAL)?;
+        self.hpa.scaled_object().filter(|_| group == EXTERNAL)?;
         let api = self.pass.input.surroundings.api_service(group)?;
         ServedBy::of(api).filter(|it| !it.is_keda())
     }
 
     /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
-        let (decision, spec) = (&self.pass.decision, &self.hpa().spec);
+        let (decision, spec) = (&self.pass.decision, &self.hpa.spec);
         let goes = |left: i32| spec.may_scale(Direction::Down, left);
         let may_go = decision.replicas_after().is_some_and(goes);
         if decision.corrects().is_some() {
@@ -223,7 +223,7 @@ impl<'a> About<'a> {
     /// Describes where a metric is looked up, if its series may be in another namespace: neither pods nor the
     /// metrics that KEDA serves itself are.
     fn looked_up(&self, metric: usize) -> Option<String> {
-        let namespace = &self.hpa().namespace;
+        let namespace = &self.hpa.namespace;
         match self.spec(metric).source() {
             MetricSource::External(_) if self.owner().is_none() => Some(format!(
                 "It is looked up in the HPA's namespace, {namespace}. prometheus-adapter looks at \

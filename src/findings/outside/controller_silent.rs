@@ -116,7 +116,7 @@ impl Kind for ControllerSilent {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let period = duration(about.snapshot().controller.sync_period);
+        let period = duration(about.snapshot.controller.sync_period);
         let passes = format!("A running controller makes a pass every {period}.");
         vec![match self {
             Self::Lapsed { renewed } => format!(
@@ -220,7 +220,7 @@ fn never_passed(input: &Input) -> Option<ControllerSilent> {
 /// Looks for a value that each pass since some time would have written, while the status is older.
 fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     let input = &case.pass.input;
-    let hpa = &case.snapshot().hpa;
+    let hpa = &case.snapshot.hpa;
     let written = hpa
         .written
         .status
@@ -251,8 +251,8 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
     /// A larger relative difference in usage is not noise.
     const NOISE: f64 = 0.2;
     let input = &case.pass.input;
-    let hpa = &case.snapshot().hpa;
-    let status = case.decision().outcome.status.as_ref()?;
+    let hpa = &case.snapshot.hpa;
+    let status = case.decision.outcome.status.as_ref()?;
     let lists = [
         hpa.status.current_metrics.as_deref()?,
         status.current_metrics.as_deref()?,
@@ -262,7 +262,7 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
         && !pods_changed_since(case, written);
     for step in case.metrics().filter(|_| is_comparable) {
         let samples = matches!(
-            case.snapshot().metrics.get(step.index),
+            case.snapshot.metrics.get(step.index),
             Some(MetricAnswer::PodMetrics)
         );
         let (then, current) = (lists[0].get(step.index)?, lists[1].get(step.index)?);
@@ -284,7 +284,7 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
             let change = usage(current).map_or(0, |now| now.abs_diff(then));
             then >= IDLE && change as f64 > then as f64 * NOISE
         });
-        let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
+        let is_long = input.knows_time() && case.snapshot.now.duration_since(written) >= LONG;
         if is_unseen || step.name == "cpu" && was_busy && is_long {
             return Some(ControllerSilent::Usage {
                 written,

@@ -28,9 +28,9 @@ pub struct DiffersFromStatus {
 impl Kind for DiffersFromStatus {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
-        let hpa = &case.snapshot().hpa;
+        let hpa = &case.snapshot.hpa;
         let scale = case.scale()?;
-        let status = case.decision().outcome.status.as_ref()?;
+        let status = case.decision.outcome.status.as_ref()?;
         let (last, now) = (hpa.status.desired_replicas, status.desired_replicas);
         let written = hpa.written.status?;
         let same_metrics = match (&hpa.status.current_metrics, &status.current_metrics) {
@@ -128,7 +128,7 @@ impl Setting {
 
 /// Whether a sample was taken since some time, so that a pass before it did not have its value.
 fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
-    let snapshot = case.snapshot();
+    let snapshot = case.snapshot;
     let pods: HashSet<&str> = case.pods().map(|pod| &*pod.name).collect();
     let answers = snapshot.metrics.iter();
     let mut samples = answers
@@ -173,7 +173,7 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
             settings.extend(found.map(|it| Setting::new(words, flag, &duration(it))));
         }
     }
-    if case.snapshot().controller.version.stated().is_none() {
+    if case.snapshot.controller.version.stated().is_none() {
         settings.extend(search.version());
     }
     settings
@@ -202,7 +202,7 @@ impl SettingSearch<'_, '_> {
     }
 
     fn tolerance(&self) -> Option<Setting> {
-        let proposal = self.case.decision().winner()?.proposal()?;
+        let proposal = self.case.decision.winner()?.proposal()?;
         let border = (proposal.ratio - 1.0).abs() * 100.0;
         // The next whole percent beyond the border.
         let percent = match proposal.because {
@@ -223,7 +223,7 @@ impl SettingSearch<'_, '_> {
     }
 
     fn version(&self) -> Option<Setting> {
-        let (snapshot, memory) = (self.case.snapshot(), &self.case.pass.remembered.likely);
+        let (snapshot, memory) = (self.case.snapshot, &self.case.pass.remembered.likely);
         let minor = snapshot.controller.version.minor();
         Version::all()
             .filter(|version| version.minor() != minor)

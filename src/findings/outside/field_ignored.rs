@@ -63,7 +63,7 @@ impl Kind for FieldIgnored {
         if found.is_empty() {
             return Vec::from_iter(unused_tolerance(case));
         }
-        let spec = &case.snapshot().hpa.spec;
+        let spec = &case.snapshot.hpa.spec;
         let kept = |side| Some((side, spec.rules(side)?.tolerance.clone()?));
         tolerances.extend(Direction::BOTH.into_iter().filter_map(kept));
         found
@@ -73,7 +73,7 @@ impl Kind for FieldIgnored {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let version = about.snapshot().controller.version.named();
+        let version = about.snapshot.controller.version.named();
         let paths = list(&self.paths);
         let who = if self.dropped {
             "the API server"
@@ -186,11 +186,11 @@ impl FieldIgnored {
             stated: true,
             dropped,
             gate,
-            settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
+            settable: Stage::of(gate, &case.snapshot.controller.version).is_settable(),
             on_in: Version::all()
                 .find(|it| Stage::of(gate, it).is_on())
                 .map(|it| it.minor()),
-            is_managed: is_managed(case.snapshot()),
+            is_managed: is_managed(case.snapshot),
         }
     }
 }
@@ -203,7 +203,7 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
         stated: false,
         ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case)
     };
-    if !facts.settable || case.snapshot().controller.gates.configurable_tolerance {
+    if !facts.settable || case.snapshot.controller.gates.configurable_tolerance {
         return None;
     }
     case.other_answer(|snapshot| {

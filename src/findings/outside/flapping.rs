@@ -43,7 +43,7 @@ impl Kind for Flapping {
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
-        let hpa = &case.snapshot().hpa;
+        let hpa = &case.snapshot.hpa;
         let [min, max] = [Direction::Down, Direction::Up].map(|side| hpa.spec.bound(side));
         if !hpa.spec.may_scale(Direction::Up, min) || !hpa.spec.may_scale(Direction::Down, max) {
             return None;
@@ -61,7 +61,7 @@ impl Kind for Flapping {
             return None;
         }
         let interval = last.duration_since(first) / cycles;
-        let (_, window) = windows(&hpa.spec, &case.snapshot().controller);
+        let (_, window) = windows(&hpa.spec, &case.snapshot.controller);
         // A recommendation must last from the passes before scaling down to the next rise. Occurrences that repeated
         // events hide are assumed to be as far apart as the others are on average.
         let needed = match case.pass.input.rescales() {
@@ -105,7 +105,7 @@ impl Kind for Flapping {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let rules = about.hpa().spec.rules(Direction::Down);
+        let rules = about.hpa.spec.rules(Direction::Down);
         let by = rules.map_or_else(String::new, by_policies);
         let mut evidence = vec![
             format!(
@@ -145,7 +145,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
     /// A small target, in milli-units.
     const LITTLE: i64 = 50;
     let step = case
-        .decision()
+        .decision
         .winner()
         .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;

@@ -43,7 +43,7 @@ pub struct OtherWriter {
 
 impl Kind for OtherWriter {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let manifest = case.surroundings().manifest_replicas.clone();
+        let manifest = case.surroundings.manifest_replicas.clone();
         let controlling = controlling(case);
         let seen = seen_writer(case, controlling.is_some());
         let is_its_own = |it: &OtherWriter| it.is_of_program();
@@ -62,7 +62,7 @@ impl Kind for OtherWriter {
             ..seen.unwrap_or_default()
         };
         // A single correction is explained by the finding about the correction.
-        let is_single = case.decision().corrects().is_some() && !facts.repeats();
+        let is_single = case.decision.corrects().is_some() && !facts.repeats();
         let explains = is_seen && !is_assumed && !is_single;
         Some(Finding::new(Severity::Warning, explains, facts))
     }
@@ -263,7 +263,7 @@ fn replicas_now(case: &Case<'_>) -> Option<i32> {
 
 /// Returns what the replicas and their managers show about another writer, given whether the target has an owner.
 fn seen_writer(case: &Case<'_>, is_owned: bool) -> Option<OtherWriter> {
-    let hpa = &case.snapshot().hpa;
+    let hpa = &case.snapshot.hpa;
     let now = replicas_now(case)?;
     let is_assumed = case.pass.input.observed_replicas().is_some();
     let last = LastPass::of(&hpa.status, now)?;
@@ -301,7 +301,7 @@ fn seen_writer(case: &Case<'_>, is_owned: bool) -> Option<OtherWriter> {
             (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
             _ => true,
         });
-    let after = case.decision().replicas_after().filter(|_| !is_assumed);
+    let after = case.decision.replicas_after().filter(|_| !is_assumed);
     let writer = entry.map(|entry| Writer {
         manager: entry.manager.clone(),
         time: entry.time,
@@ -326,8 +326,8 @@ fn seen_writer(case: &Case<'_>, is_owned: bool) -> Option<OtherWriter> {
 /// Returns the side whose bound, set to the replicas that a person has set, makes the pass keep them; `None` if the
 /// metrics propose more, or if they are at a bound already, so that the other bound would fix them.
 fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
-    let spec = &case.snapshot().hpa.spec;
-    let is_more = case.decision().proposal > Some(now) && !spec.is_disabled(Direction::Up);
+    let spec = &case.snapshot.hpa.spec;
+    let is_more = case.decision.proposal > Some(now) && !spec.is_disabled(Direction::Up);
     if is_more || [spec.min(), spec.max_replicas].contains(&now) {
         return None;
     }
@@ -344,8 +344,8 @@ fn keeps(case: &Case<'_>, now: i32, left: i32) -> Option<Direction> {
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
 fn held_until(case: &Case<'_>) -> Option<Timestamp> {
-    let window = case.decision().stabilization()?.down_window;
-    case.snapshot().now.checked_add(window).ok()
+    let window = case.decision.stabilization()?.down_window;
+    case.snapshot.now.checked_add(window).ok()
 }
 
 /// The usual field manager of the built-in controllers.
@@ -380,7 +380,7 @@ fn again(case: &Case<'_>) -> Option<Again> {
     let others = of_size(false)
         .map(|it| it.count)
         .fold(0, i32::saturating_add);
-    let is_recent = case.snapshot().now.duration_since(last) < KEPT;
+    let is_recent = case.snapshot.now.duration_since(last) < KEPT;
     let is_dense = last.duration_since(first) < KEPT * (count - 1).max(1);
     (count >= SEVERAL && others < count - 1 && is_recent && is_dense).then_some(Again {
         replicas,
@@ -396,7 +396,7 @@ fn may_idle(case: &Case<'_>) -> bool {
         it.spec.min_replica_count.is_none_or(|least| least <= 0)
             || it.spec.idle_replica_count.is_some()
     };
-    case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
+    case.snapshot.hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
 /// Returns the counts above 0 to which KEDA itself may scale a target down; `None` if they are unknown, as with a
@@ -455,7 +455,7 @@ impl OtherWriter {
         let tried = about.predict_for("10m", "");
         let Some(side) = self.keeps else {
             let mut text = "Leave the replicas to the HPA".to_owned();
-            let spec = &about.hpa().spec;
+            let spec = &about.hpa.spec;
             let proposal = about.pass.decision.proposal;
             let is_more = proposal > Some(self.now);
             let way = if is_more {

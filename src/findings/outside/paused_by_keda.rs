@@ -29,7 +29,7 @@ pub struct PausedByKeda {
 
 impl Kind for PausedByKeda {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let hpa = &case.snapshot().hpa;
+        let hpa = &case.snapshot.hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();
         let whole = object.map(ScaledObject::pauses).unwrap_or_default();

@@ -24,7 +24,7 @@ const ABLE: &str = "AbleToScale";
 impl Kind for ScaleNotRead {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let is_missing = || case.found().any(|it| it.code() == Code::TargetNotFound);
-        let (severity, error) = match &case.snapshot().scale {
+        let (severity, error) = match &case.snapshot.scale {
             Err(ScaleError::Mapping(error) | ScaleError::Get(error)) if !is_missing() => {
                 (Severity::Error, error)
             }

@@ -62,7 +62,7 @@ impl Kind for ScaleNotWritten {
         ];
         let pass = case.pass;
         let hpa = &pass.input.as_observed().hpa;
-        if let Some((to, error)) = case.decision().unwritten() {
+        if let Some((to, error)) = case.decision.unwritten() {
             let facts = ScaleNotWritten {
                 error: error.to_owned(),
                 to,
@@ -73,7 +73,7 @@ impl Kind for ScaleNotWritten {
             return Some(Finding::explaining(Severity::Error, facts).without(without));
         }
         // Whether this one can be written is not known, only that the last one could not.
-        let to = case.decision().outcome.scale_to?;
+        let to = case.decision.outcome.scale_to?;
         let now = case.scale()?.spec_replicas;
         let able = hpa.status.condition("AbleToScale")?;
         if able.status != "False" {
@@ -160,7 +160,7 @@ impl Kind for ScaleNotWritten {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let flags = format!("--replicas={} --dry-run=server", self.to);
-        let is_conflict = is_conflict_about(&about.hpa().spec.scale_target_ref, &self.error);
+        let is_conflict = is_conflict_about(&about.hpa.spec.scale_target_ref, &self.error);
         if let Some(right) = RefusedRight::read(&self.error) {
             return grant_scale(about, &right);
         }

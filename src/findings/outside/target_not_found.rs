@@ -29,15 +29,15 @@ impl Kind for TargetNotFound {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let target = case.target();
         // The controller has reported it itself, or the input has other objects of the kind.
-        let status = &case.snapshot().hpa.status.conditions;
+        let status = &case.snapshot.hpa.status.conditions;
         let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
-        let workloads = &case.surroundings().workloads;
-        let is_assumed = case.surroundings().lacks_scale
+        let workloads = &case.surroundings.workloads;
+        let is_assumed = case.surroundings.lacks_scale
             && !told.any(|it| it.message.contains("not found"))
             && !workloads.iter().any(|it| it.is_kind_of(target));
-        let (missing, error) = match &case.snapshot().scale {
+        let (missing, error) = match &case.snapshot.scale {
             Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
-                let stale = case.surroundings().stale_target.clone();
+                let stale = case.surroundings.stale_target.clone();
                 (stale.map_or(Missing::Kind, Missing::Stale), error)
             }
             Err(ScaleError::Get(error)) if error.ends_with("not found") => (not_found(case), error),
@@ -62,7 +62,7 @@ impl Kind for TargetNotFound {
             Missing::Kind | Missing::Scale => same_name,
             Missing::Stale(_) => None,
         };
-        let elsewhere = case.surroundings().target_elsewhere.clone();
+        let elsewhere = case.surroundings.target_elsewhere.clone();
         let facts = TargetNotFound {
             missing,
             error: error.clone(),
@@ -74,7 +74,7 @@ impl Kind for TargetNotFound {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let target = &about.hpa().spec.scale_target_ref;
+        let target = &about.hpa.spec.scale_target_ref;
         match &self.missing {
             Missing::Stale(_) => format!(
                 "the API of the group {:?} does not answer, so the kind {} is unknown, and nothing can be computed",
@@ -120,7 +120,7 @@ impl Kind for TargetNotFound {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let target = &about.hpa().spec.scale_target_ref;
+        let target = &about.hpa.spec.scale_target_ref;
         let advice = match (&self.elsewhere, &self.meant) {
             (Some(elsewhere), _) => create_there(elsewhere),
             (None, Some(meant)) => point_at(about, meant),
@@ -194,7 +194,7 @@ fn create_there(elsewhere: &TargetElsewhere) -> Advice {
 
 /// Returns the advice to scale the object that was probably meant.
 fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
-    let stated = &about.hpa().spec.scale_target_ref.api_version;
+    let stated = &about.hpa.spec.scale_target_ref.api_version;
     let version = if meant.api_version == *stated {
         String::new()
     } else {
@@ -227,7 +227,7 @@ pub enum Missing {
 /// apiextensions-apiserver).
 fn not_found(case: &Case<'_>) -> Missing {
     let target = case.target();
-    match case.surroundings().serves_scale {
+    match case.surroundings.serves_scale {
         Some(false) => Missing::Scale,
         Some(true) => Missing::Object,
         None if has_own_scale(target.group(), &target.kind) => Missing::Object,

@@ -101,7 +101,7 @@ impl Kind for ForeignPods {
         }
         let mut owners = self.of.iter().map(|(owner, _)| owner);
         if owners.any(|owner| matches!(owner, Owner::NotCounted(_)))
-            && let Ok(scale) = &about.snapshot().scale
+            && let Ok(scale) = &about.snapshot.scale
         {
             evidence.push(format!(
                 "{} does not count {}: its status.replicas is {}.",
@@ -233,7 +233,7 @@ impl MetricShare {
 fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, Top<'_>)]) -> Option<ByOwner> {
     let scale = case.scale()?;
     let mut uncounted = ByOwner::new();
-    let period = case.snapshot().controller.cpu_initialization_period;
+    let period = case.snapshot.controller.cpu_initialization_period;
     for (pod, _) in pods {
         let is_settled = pod.is_active() && case.age(pod)? > period;
         let owner = pod.owner.as_deref().filter(|_| is_settled)?;

@@ -12,7 +12,7 @@ use crate::findings::prelude::*;
 
 /// Returns the advice on a selector that does not select the pods of the target.
 fn selector_advice(about: &About<'_>) -> Advice {
-    match about.hpa().spec.scale_target_ref.group() {
+    match about.hpa.spec.scale_target_ref.group() {
         "" | "apps" => {
             Remedy::SelectOwn.says(format!("Have {} select its pods.", about.reference()))
         }

@@ -31,7 +31,7 @@ impl Kind for OldRevisionPods {
         // The average of a total is over the replicas in the target's status, which include those of a surge.
         let is_average =
             |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
-        let winner = case.decision().winner().filter(is_average);
+        let winner = case.decision.winner().filter(is_average);
         let averaged = winner.filter(|_| scale.status_replicas > scale.spec_replicas);
         let counted: Vec<&Pod> = match averaged {
             Some(_) => case.pods().collect(),
@@ -46,7 +46,7 @@ impl Kind for OldRevisionPods {
             .checked_sub(replicas)
             .filter(|excess| *excess > 0 && by_revision.len() > 1)?;
         let current = case
-            .surroundings()
+            .surroundings
             .current_revision(case.target(), by_revision.values().flatten().copied());
         let main = current.or_else(|| main_revision(&by_revision, replicas))?;
         let mut others: Vec<&Pod> = by_revision

@@ -27,7 +27,7 @@ impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         // A metric may fail before any pod is read, but it has an answer only with the pods that it needs.
-        let is_answered = |index: usize| !case.snapshot().metrics[index].is_unread();
+        let is_answered = |index: usize| !case.snapshot.metrics[index].is_unread();
         let mut looked = case.metrics().filter(|step| case.spec(step).needs_pods());
         let is_known = looked.any(|step| is_answered(step.index));
         // Pods that are only assumed may lack a model.
@@ -39,7 +39,7 @@ impl Kind for SelectorMatchesNothing {
         if case.pods().any(|pod| !case.is_foreign(pod)) {
             return None;
         }
-        let mut own: Vec<&Pod> = case.snapshot().pods.iter().map(|pod| &**pod).collect();
+        let mut own: Vec<&Pod> = case.snapshot.pods.iter().map(|pod| &**pod).collect();
         own.retain(|pod| case.top_owner(pod) == Top::Target && pod.is_active());
         let others = pod_names(case.pods());
         if !others.is_empty() && own.is_empty() {
@@ -69,7 +69,7 @@ impl Kind for SelectorMatchesNothing {
             lacking,
             others,
         };
-        let severity = match case.decision().block() {
+        let severity = match case.decision.block() {
             Some(_) => Severity::Error,
             None => Severity::Warning,
         };

@@ -17,7 +17,7 @@ impl Kind for SelectorMissing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
-        if is_usable || case.decision().block() != Some(Block::Selector) {
+        if is_usable || case.decision.block() != Some(Block::Selector) {
             return None;
         }
         let facts = SelectorMissing {

@@ -23,8 +23,8 @@ pub struct SharedPods {
 
 impl Kind for SharedPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let is_refused = case.decision().block() == Some(Block::SharedPods);
-        if !is_refused && case.decision().path() != Some(Path::Metrics) {
+        let is_refused = case.decision.block() == Some(Block::SharedPods);
+        if !is_refused && case.decision.path() != Some(Path::Metrics) {
             return None;
         }
         let stored: Vec<&Shared<OtherHpa>> = case.stored_hpas().collect();
@@ -41,7 +41,7 @@ impl Kind for SharedPods {
         let of_target = |hpa: &&Hpa| hpa.spec.scale_target_ref.is_same(target);
         let decides = others.iter().any(|other| of_target(&&other.hpa));
         let stored_hpas = stored.iter().map(|other| &other.hpa);
-        let of_keda = std::iter::once(&case.snapshot().hpa)
+        let of_keda = std::iter::once(&case.snapshot.hpa)
             .chain(stored_hpas.filter(of_target))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
@@ -91,7 +91,7 @@ impl Kind for SharedPods {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        if let Ok(scale) = &about.snapshot().scale {
+        if let Ok(scale) = &about.snapshot.scale {
             let selector = scale.selector.as_str();
             evidence.push(format!("{}: {selector}.", about.reference()));
         }
@@ -145,7 +145,7 @@ impl SharedPods {
 
     /// Whether another HPA scales the same target.
     fn is_one_target(&self, about: &About<'_>) -> bool {
-        let target = &about.hpa().spec.scale_target_ref;
+        let target = &about.hpa.spec.scale_target_ref;
         let mut targets = self
             .others
             .iter()

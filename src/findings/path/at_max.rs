@@ -47,9 +47,9 @@ impl Kind for AtMax {
             .partition(|(_, proposal)| *proposal > bound.bound);
         beyond.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
         let above: Vec<&MetricStep> = beyond.into_iter().map(|(step, _)| step).collect();
-        let is_fixed = case.snapshot().hpa.spec.min() >= bound.bound;
+        let is_fixed = case.snapshot.hpa.spec.min() >= bound.bound;
         // What a metric that was not read proposes is unknown with any target.
-        let combination = case.decision().combination();
+        let combination = case.decision.combination();
         let is_open = combination.is_some_and(|it| it.unread > 0);
         // Below the maximum there is room for a load that rises.
         let adjusted = [bound.bound.saturating_sub(1), bound.bound]
@@ -119,13 +119,13 @@ impl Kind for AtMax {
             ));
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
-        if about.hpa().spec.min() >= self.bound.bound {
+        if about.hpa.spec.min() >= self.bound.bound {
             let same = "minReplicas and maxReplicas are the same, so nothing scales.";
             evidence.push(same.to_owned());
         }
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
-            if self.dropped.is_some() && about.hpa().spec.behavior.is_none() {
+            if self.dropped.is_some() && about.hpa.spec.behavior.is_none() {
                 let why = "Without behavior, nothing limits how many replicas go at once.";
                 evidence.push(why.to_owned());
             }
@@ -186,7 +186,7 @@ fn counted_by(case: &Case<'_>, step: &MetricStep) -> Option<CountedMetric> {
     }
     let (per_pod, request) = match average {
         Some(average) => (average, None),
-        None if case.surroundings().invents_request(&step.name) => return None,
+        None if case.surroundings.invents_request(&step.name) => return None,
         None => {
             let request = mean(step.ready_rows().map(|row| row.request))?;
             let percent = target.average_utilization?;

@@ -69,7 +69,7 @@ impl Kind for AtMin {
         }
         match about.owner() {
             _ if bound.is_disabled => leave(Direction::Down),
-            _ if about.hpa().spec.max_replicas == min => Remedy::Nothing.says(format!(
+            _ if about.hpa.spec.max_replicas == min => Remedy::Nothing.says(format!(
                 "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
                 about.field_name("minReplicas"),
                 about.field("maxReplicas")

@@ -49,7 +49,7 @@ pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
 impl Bound {
     /// Returns the bound of a limit that decides.
     pub(super) fn of(case: &Case<'_>, limited: &LimitStep) -> Self {
-        let status = &case.snapshot().hpa.status;
+        let status = &case.snapshot.hpa.status;
         let since = status
             .condition("ScalingLimited")
             .filter(|it| it.reason == limited.reason);
@@ -138,7 +138,7 @@ fn by_cpu(case: &Case<'_>, ratio: f64) -> Option<Suspicion> {
 /// Returns a negative value of a metric whose sum the controller therefore takes as the largest number.
 fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     let total = step.proposal()?.total.as_ref()?.milli_value();
-    let MetricAnswer::External(values) = case.snapshot().metrics.get(step.index)? else {
+    let MetricAnswer::External(values) = case.snapshot.metrics.get(step.index)? else {
         return None;
     };
     let mut below = values.iter().map(|it| it.value).filter(|value| *value < 0);
@@ -149,7 +149,7 @@ fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
 pub(crate) fn least(case: &Case<'_>) -> i32 {
     let Snapshot {
         hpa, controller, ..
-    } = case.snapshot();
+    } = case.snapshot;
     let may_be_zero = controller.gates.scale_to_zero
         && hpa.scaled_object().is_none()
         && hpa.spec.metrics.iter().any(MetricSpec::is_total);

@@ -118,7 +118,7 @@ fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
 
 /// Returns the change that preceded a correction to the bound in a field.
 fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
-    let written = &case.snapshot().hpa.written;
+    let written = &case.snapshot.hpa.written;
     let before = |time: Timestamp| at.duration_since(time);
     let by_writer = written
         .last_writer(field)
@@ -135,7 +135,7 @@ fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
 /// Returns the bound beyond which the replicas were, how many there were, and when the controller corrected them, if
 /// nothing has been scaled since: from its newest event, or from the status of the last pass.
 fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
-    let hpa = &case.snapshot().hpa;
+    let hpa = &case.snapshot.hpa;
     let evidence = &case.pass.input.evidence;
     let rescales = case.pass.input.rescale_events();
     let newest = rescales
@@ -179,7 +179,7 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 
 /// Returns why these replicas are beyond the maximum (up) or the minimum (down).
 fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
-    let Hpa { status, .. } = &case.snapshot().hpa;
+    let Hpa { status, .. } = &case.snapshot.hpa;
     if let Some(observed) = &case.pass.input.observed {
         let bound = observed.hpa.spec.bound(beyond);
         if !beyond.is_beyond(current, bound) {
@@ -222,7 +222,7 @@ impl SideWords {
 
     /// Returns the last writer of the bound. KEDA writes the bounds of its HPAs on behalf of someone else.
     fn writer<'a>(&self, about: &About<'a>) -> Option<&'a ManagedFieldsEntry> {
-        let hpa = about.hpa();
+        let hpa = about.hpa;
         let entry = hpa.written.last_writer(self.owned);
         entry.filter(|it| !it.manager.is_empty() && hpa.scaled_object().is_none())
     }
@@ -326,7 +326,7 @@ impl CorrectedBefore {
                 format!("If {bound} is not meant, {change} {field} again{hint}.")
             }
         });
-        let is_unowned = about.hpa().written.last_writer(words.owned).is_none();
+        let is_unowned = about.hpa.written.last_writer(words.owned).is_none();
         advice
             .with_all(earlier.into_iter().flat_map(|it| words.tried(about, it)))
             .with_all(is_unowned.then(|| about.kubectl("get hpa", "-o yaml --show-managed-fields")))
@@ -430,7 +430,7 @@ where
     fn find_done(case: &Case<'_>, current: i32) -> Option<Finding> {
         let beyond = Self::BEYOND;
         let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
-        if beyond == Direction::Down && current == case.snapshot().hpa.spec.max_replicas {
+        if beyond == Direction::Down && current == case.snapshot.hpa.spec.max_replicas {
             return None;
         }
         let done = CorrectedBefore {
@@ -459,9 +459,9 @@ where
 {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let beyond = Self::BEYOND;
-        let decision = case.decision();
+        let decision = case.decision;
         let current = decision.replicas_before()?;
-        let bound = case.snapshot().hpa.spec.bound(beyond);
+        let bound = case.snapshot.hpa.spec.bound(beyond);
         match (decision.path()?, beyond) {
             (Path::AboveMax, Direction::Up) | (Path::BelowMin, Direction::Down) => {}
             (Path::Metrics, _) if current == bound => return Self::find_done(case, current),

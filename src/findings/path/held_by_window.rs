@@ -55,7 +55,7 @@ impl Kind for HeldByWindow {
         if !changes_replicas && limit(case).is_some_and(is_held_anyway) {
             return None;
         }
-        let before = case.decision().replicas_before();
+        let before = case.decision.replicas_before();
         let facts = HeldByWindow {
             against,
             desired: step.desired,
@@ -68,7 +68,7 @@ impl Kind for HeldByWindow {
             leads_since: leads_since(case, window),
             adds: against == Direction::Down
                 && before.is_some_and(|before| step.desired <= before)
-                && case.decision().replicas_after() > before,
+                && case.decision.replicas_after() > before,
             then: then(case, step.desired, against, window),
         };
         // If a limit would hold them as well, the end of the window changes nothing.
@@ -208,7 +208,7 @@ fn latest(case: &Case<'_>, one: Recommendation) -> Recommendation {
 
 /// Returns the time at which the controller became the leader, if it is within a window.
 fn leads_since(case: &Case<'_>, window: SignedDuration) -> Option<Timestamp> {
-    let now = case.snapshot().now;
+    let now = case.snapshot.now;
     let lease = case.pass.input.evidence.lease?;
     let is_inferred = case.pass.remembered.knowledge == Knowledge::Inferred;
     let is_within = now.duration_since(lease.acquired) < window;
@@ -219,7 +219,7 @@ fn leads_since(case: &Case<'_>, window: SignedDuration) -> Option<Timestamp> {
 fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Option<i64> {
     let default = match against {
         Direction::Up => SignedDuration::ZERO,
-        Direction::Down => case.snapshot().controller.downscale_stabilization,
+        Direction::Down => case.snapshot.controller.downscale_stabilization,
     };
     (default < window).then_some(default.as_secs())
 }
@@ -252,11 +252,11 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
     // Policies that take no longer than the window are not worth mentioning.
     let ends = upcoming
         .iter()
-        .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
+        .find(|it| Some(it.replicas) != case.decision.replicas_after())?;
     if reached.time.duration_since(ends.time) <= window {
         return None;
     }
-    let rules = case.snapshot().hpa.spec.rules(against)?;
+    let rules = case.snapshot.hpa.spec.rules(against)?;
     let policies = rules.policies.clone()?;
     Some(Then {
         policies,

@@ -78,7 +78,7 @@ impl AlikeMemory {
 
     /// Returns the advice on memory that keeps the replicas.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
-        let instead = match about.hpa().spec.metrics.len() {
+        let instead = match about.hpa.spec.metrics.len() {
             1 => "scale on load",
             _ => "drop the metric",
         };

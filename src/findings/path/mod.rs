@@ -34,7 +34,7 @@ use crate::words::in_unit;
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
 fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
-    let winner = case.decision().winner()?;
+    let winner = case.decision.winner()?;
     Some((winner, winner.proposal()?))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
         Because::FilledWithinTolerance => proposal.filled?.ratio,
         _ => return None,
     };
-    let is_kept = case.decision().proposal == case.decision().replicas_before();
+    let is_kept = case.decision.proposal == case.decision.replicas_before();
     (is_kept && ratio != 1.0).then_some((winner, ratio))
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance:
 
 /// Returns the stabilization, if a recommendation changes the proposal.
 fn held<'p>(case: &Case<'p>) -> Option<&'p StabilizeStep> {
-    let step = case.decision().stabilization()?;
+    let step = case.decision.stabilization()?;
     (step.holds() && step.held_by.is_some()).then_some(step)
 }
 
@@ -104,10 +104,10 @@ impl LimitStep {
 fn limit(case: &Case<'_>) -> Option<LimitStep> {
     let of = |decision: &Decision| decision.limit().filter(|it| it.holds()).cloned();
     let Some(held) = held(case) else {
-        return of(case.decision());
+        return of(case.decision);
     };
     // A limit that only an earlier recommendation exceeds would not limit the metrics' current proposal.
-    let own = of(case.decision()).filter(|limit| {
+    let own = of(case.decision).filter(|limit| {
         let side = limit.desired.cmp(&limit.result);
         held.desired.cmp(&limit.result) == side
     });
@@ -116,7 +116,7 @@ fn limit(case: &Case<'_>) -> Option<LimitStep> {
         ..limit
     });
     of_metrics.or_else(|| {
-        let after = case.decision().replicas_after();
+        let after = case.decision.replicas_after();
         of(case.forgotten()).filter(|limit| Some(limit.result) == after)
     })
 }
@@ -124,7 +124,7 @@ fn limit(case: &Case<'_>) -> Option<LimitStep> {
 /// Returns the Rollout that takes its template from the target, and may keep the target at 0.
 pub(crate) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.workload()?;
-    case.surroundings()
+    case.surroundings
         .workloads
         .iter()
         .find(|it| target.is_template_of(it))
@@ -135,7 +135,7 @@ pub(crate) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
 pub(crate) fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.target();
     let name = format!("{}-primary", target.name);
-    let mut workloads = case.surroundings().workloads.iter();
+    let mut workloads = case.surroundings.workloads.iter();
     workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name)
 }
 
@@ -264,7 +264,7 @@ impl About<'_> {
     /// Returns how the HPA scales up as a sentence, if `behavior` states it: `It scales up by 100% per 15s, with
     /// a window of 0s.`
     pub(crate) fn scales_up(&self) -> Option<String> {
-        let rules = self.hpa().spec.rules(Direction::Up)?;
+        let rules = self.hpa.spec.rules(Direction::Up)?;
         let by = by_policies(rules);
         let window = rules.stabilization_window_seconds.unwrap_or_default();
         Some(format!("It scales up{by}, with a window of {window}s."))
@@ -273,7 +273,7 @@ impl About<'_> {
     /// Returns a sentence about a scale-up window that is too short to contain an earlier recommendation.
     pub(crate) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
-        let rules = self.hpa().spec.rules(Direction::Up)?;
+        let rules = self.hpa.spec.rules(Direction::Up)?;
         let seconds = rules.stabilization_window_seconds?;
         let is_short = seconds > 0 && i64::from(seconds) < sync.as_secs();
         is_short.then(|| {

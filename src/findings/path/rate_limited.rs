@@ -33,7 +33,7 @@ impl Kind for RateLimited {
         let facts = RateLimited {
             desired: limited.desired,
             result: limited.result,
-            current: case.decision().replicas_before()?,
+            current: case.decision.replicas_before()?,
             limit: limited.rate?,
             metric: winner.map(|(metric, _)| metric.index),
             suspicion: winner

@@ -33,7 +33,7 @@ pub struct Rounding {
 impl Kind for Rounding {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, proposal) = winner(case)?;
-        let current = case.decision().replicas_before()?;
+        let current = case.decision.replicas_before()?;
         let ratio = proposal
             .filled
             .map_or(proposal.ratio, |filled| filled.ratio);
@@ -56,7 +56,7 @@ impl Kind for Rounding {
             return None;
         }
         let borders = Borders::find(case.pass, winner.index);
-        let window = case.decision().stabilization().map(|it| it.down_window);
+        let window = case.decision.stabilization().map(|it| it.down_window);
         let also = |it: &&MetricStep| {
             it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
         };

@@ -22,14 +22,14 @@ pub struct SwitchedOff {
 
 impl Kind for SwitchedOff {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        if case.decision().path() != Some(Path::Disabled) {
+        if case.decision.path() != Some(Path::Disabled) {
             return None;
         }
         let observed = case.pass.input.observed_replicas();
         let writer = case
             .last_replicas_write()
             .filter(|it| observed.is_none() && it.time.is_some());
-        let hpa = &case.snapshot().hpa;
+        let hpa = &case.snapshot.hpa;
         let keeper = match observed {
             Some(_) => None,
             None => keeper(case, writer),
@@ -81,7 +81,7 @@ impl Kind for SwitchedOff {
             let ago = distance(*at, about.now());
             evidence.push(format!("{manager} set the replicas last, {ago} ago."));
         }
-        if about.hpa().spec.min_replicas == Some(0) {
+        if about.hpa.spec.min_replicas == Some(0) {
             evidence.push(
                 "minReplicas is 0, but the controller wakes the target only if it has scaled it to \
                  zero itself."
@@ -246,7 +246,7 @@ pub enum Keeper {
 /// Whether a ScaledObject scales the target in addition to the HPA, such as one that takes it over once it
 /// has an HPA.
 fn is_scaled_by_keda(case: &Case<'_>) -> bool {
-    case.surroundings()
+    case.surroundings
         .scaled_objects
         .iter()
         .any(|it| it.is_of(case.target()))
@@ -262,7 +262,7 @@ fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper
             scale_down: own.scale_down,
         });
     }
-    if case.snapshot().hpa.scaled_object().is_none() && is_scaled_by_keda(case) {
+    if case.snapshot.hpa.scaled_object().is_none() && is_scaled_by_keda(case) {
         return Some(Keeper::Keda);
     }
     match writer {

@@ -35,9 +35,9 @@ pub struct WithinTolerance {
 impl Kind for WithinTolerance {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
-        let has_field = has_field(case.snapshot());
+        let has_field = has_field(case.snapshot);
         let side = side_of(ratio);
-        let current = case.decision().replicas_before();
+        let current = case.decision.replicas_before();
         let borders = Borders::find(case.pass, winner.index);
         let fewer = current.filter(|_| case.may_scale(Direction::Down));
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
@@ -83,7 +83,7 @@ impl Kind for WithinTolerance {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let rule = || sentence(&format!("{}.", self.rule(about)));
         let mut evidence = Vec::from_iter(self.memory.is_some().then(rule));
-        if !has_field(about.snapshot()) {
+        if !has_field(about.snapshot) {
             evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
         }
         let borders = self.borders.as_ref();
@@ -190,7 +190,7 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
         return None;
     }
     let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
-    let current = case.decision().replicas_before()?;
+    let current = case.decision.replicas_before()?;
     let side = side_of(ratio);
     let decision = case.decide(|snapshot| set_tolerance(snapshot, side, tolerance));
     let proposal = decision.metric(metric)?.proposal()?.replicas;

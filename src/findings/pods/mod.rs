@@ -64,14 +64,14 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
 /// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown age counts as
 /// younger.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
-    let period = case.snapshot().controller.cpu_initialization_period;
+    let period = case.snapshot.controller.cpu_initialization_period;
     case.age(pod)
         .map_or(pod.phase == Phase::Pending, |age| age < period)
 }
 
 /// Whether a pod has certainly not been ready since it started, and this is observed rather than assumed.
 fn was_never_ready<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
-    let delay = case.snapshot().controller.initial_readiness_delay;
+    let delay = case.snapshot.controller.initial_readiness_delay;
     let observed = case.observed_pod(pod);
     observed.is_some_and(|it| shows_no_readiness(it, delay)) && shows_no_readiness(pod, delay)
 }
@@ -107,7 +107,7 @@ fn is_stuck<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     if !pod.is_active() || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
         return false;
     }
-    let controller = &case.snapshot().controller;
+    let controller = &case.snapshot.controller;
     let usual = controller
         .cpu_initialization_period
         .plus(controller.initial_readiness_delay);
@@ -158,7 +158,7 @@ fn weigh(
     without: Alternative,
     otherwise: Severity,
 ) -> Finding {
-    let ends = case.decision().block() == Some(Block::Metrics);
+    let ends = case.decision.block() == Some(Block::Metrics);
     if ends && case.found().any(leave_no_value) {
         Finding::explaining(Severity::Error, facts)
     } else {
@@ -192,7 +192,7 @@ fn add_nodes(about: &About<'_>, message: &str) -> Advice {
 /// Names the bounds that have to be lowered for fewer pods, as an alternative: `, or lower maxReplicas`. Empty for the only
 /// pod.
 fn or_lower(about: &About<'_>) -> String {
-    let (decision, spec) = (&about.pass.decision, &about.hpa().spec);
+    let (decision, spec) = (&about.pass.decision, &about.hpa.spec);
     let Some(replicas) = decision.replicas_before().filter(|it| *it > 1) else {
         return String::new();
     };

@@ -52,7 +52,7 @@ impl Kind for ReplicasWithoutPods {
             .filter(|condition| condition.status == "True")
             .cloned();
         let target = case.target();
-        let workloads = &case.surroundings().workloads;
+        let workloads = &case.surroundings.workloads;
         let mut made = Vec::from_iter(workloads.controlled_by(&target.name));
         made.retain(|it| {
             let owner = it.metadata.controller();
@@ -78,7 +78,7 @@ impl Kind for ReplicasWithoutPods {
         let counts = |step: &&MetricStep| step.proposal().is_some_and(|it| it.counted.is_some());
         // Pods of others count as well, so that more of its own have no simple effect.
         let are_own = case.pods().all(|pod| !case.is_foreign(pod));
-        let winner = case.decision().winner().filter(|_| are_own);
+        let winner = case.decision.winner().filter(|_| are_own);
         let metric = winner.filter(counts);
         let owned = made
             .iter()
@@ -260,7 +260,7 @@ fn waits_for(case: &Case<'_>) -> Option<(Box<str>, Option<Timestamp>)> {
 /// Returns when the target, its replicas or its pods are known to have last changed in a way that lets the target
 /// create pods; `ends` is whether it has no pods, so that the metrics have no value.
 fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
-    let status = &case.snapshot().hpa.status;
+    let status = &case.snapshot.hpa.status;
     let active = status.condition("ScalingActive");
     // Until then, there were values of pods.
     let lost = active.filter(|it| ends && it.status == "False");
@@ -279,7 +279,7 @@ fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
 fn was_otherwise(case: &Case<'_>, replicas: i32, ends: bool) -> bool {
     let input = &case.pass.input;
     let is_silent = input.lapsed_lease().is_some() || input.replicas_unseen_since().is_some();
-    let status = &case.snapshot().hpa.status;
+    let status = &case.snapshot.hpa.status;
     let Some(last) = LastPass::of(status, replicas).filter(|_| !is_silent) else {
         return false;
     };

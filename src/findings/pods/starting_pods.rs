@@ -31,7 +31,7 @@ impl Kind for StartingPods {
         let without = case.without_pods(among(&pods));
         let answer = case.answer();
         let is_hot = matches!(how, Starting::Hot { .. });
-        let asks_for_fewer = answer.proposal < case.decision().replicas_before();
+        let asks_for_fewer = answer.proposal < case.decision.replicas_before();
         if without == answer
             || without.proposal.is_none()
             // Pods with high usage can only raise the proposal.
@@ -145,7 +145,7 @@ impl StartingPods {
 
     /// Returns a command that lengthens the scale-up window. At the maximum, nothing is left to hold back.
     fn lengthen_window(&self, about: &About<'_>) -> Option<Command> {
-        let spec = &about.hpa().spec;
+        let spec = &about.hpa.spec;
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
             return None;
         }
@@ -203,7 +203,7 @@ fn not_ready_yet<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<(Vec<&'p P
 
 /// Whether a pod started, and became ready, only recently.
 fn is_new(case: &Case<'_>, pod: &Pod) -> bool {
-    let period = case.snapshot().controller.cpu_initialization_period;
+    let period = case.snapshot.controller.cpu_initialization_period;
     let ready = pod
         .ready
         .and_then(|ready| case.since(ready.last_transition_time));

@@ -320,7 +320,7 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
 fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let pod = case.pod_of(&uncounted.row);
     let is_resource = case
-        .decision()
+        .decision
         .metric(uncounted.metric)
         .is_some_and(MetricStep::is_resource);
     uncounted.row.group == Group::Missing && is_resource && is_ready(pod) && !is_young(case, pod)
@@ -356,7 +356,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let is_measured = |it: &UncountedPod| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     // Without them, a metric that counts them would differ for another reason.
-    let left_out = case.decision().winner().map(|step| {
+    let left_out = case.decision.winner().map(|step| {
         let rows = rows(case, step);
         rows.iter().filter(|it| leaves_out(case, step, it)).count()
     });
@@ -395,7 +395,7 @@ fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
     if !case.found().any(|it| leave_no_value(it) && is_its(it)) {
         return Cow::Borrowed(&step.pods);
     }
-    let pods = (0..).zip(&case.snapshot().pods);
+    let pods = (0..).zip(&case.snapshot.pods);
     let alive = case.pods().filter(|pod| pod.is_active());
     let is_own = among(&Vec::from_iter(alive));
     pods.filter(|(_, pod)| is_own(pod))
@@ -423,7 +423,7 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
 /// Whether it is only assumed that a pod does not run or is not ready, or since when. A pod that has never been ready
 /// is actually not ready.
 fn assumes_unready<'p>(case: &Case<'p>, pod: &'p Pod, clause: Clause) -> bool {
-    let delay = case.snapshot().controller.initial_readiness_delay;
+    let delay = case.snapshot.controller.initial_readiness_delay;
     case.observed_pod(pod).is_none_or(|was| match clause {
         Clause::Pending => was.phase != pod.phase,
         _ => was.ready.is_some() && was.ready != pod.ready && !shows_no_readiness(was, delay),

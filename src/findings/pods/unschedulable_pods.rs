@@ -30,7 +30,7 @@ impl Kind for UnschedulablePods {
             .partition(|pod| pod.unschedulable.is_some());
         let message = pods.first()?.unschedulable.clone()?;
         let since = pods.iter().filter_map(|pod| pod.created).min();
-        let are_needed = case.decision().proposal.is_none_or(|proposal| {
+        let are_needed = case.decision.proposal.is_none_or(|proposal| {
             usize::try_from(proposal).is_ok_and(|proposal| proposal > placed.len())
         });
         let events = case.pass.input.evidence.pods.iter();

@@ -153,7 +153,7 @@ impl DilutedByContainer {
 
 /// Whether the version has ContainerResource metrics.
 fn has_container_metrics(about: &About<'_>) -> bool {
-    about.snapshot().controller.gates.container_metrics
+    about.snapshot.controller.gates.container_metrics
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
@@ -216,14 +216,14 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         return None;
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
-    let has_type = case.snapshot().controller.gates.container_metrics;
+    let has_type = case.snapshot.controller.gates.container_metrics;
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
     let without = Alternative::of(&remedy);
     let whole = f64::from(percent) / 100.0;
     let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
-    let current = case.decision().replicas_before()?;
+    let current = case.decision.replicas_before()?;
     let turns = is_far && alone.is_some_and(|it| it.cmp(&current) != proposal.cmp(&current));
     let pods = case
         .counted(step)
@@ -291,7 +291,7 @@ fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
 /// Decides with a metric that looks only at a container. In versions without such metrics, it removes the other
 /// containers instead.
 fn decide_alone(case: &Case<'_>, metric: usize, container: &str) -> Decision {
-    let has_type = case.snapshot().controller.gates.container_metrics;
+    let has_type = case.snapshot.controller.gates.container_metrics;
     case.decide(|it| {
         if has_type {
             look_at(it, metric, container);
@@ -346,7 +346,7 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<ContainerShare>> {
         let used: BTreeMap<&str, _> = used.map(|it| (&*it.name, it)).collect();
         let containers = pod.containers.iter().map(|it| (it, true));
         let restarted = pod.init_containers.iter().filter(|it| it.restart_always);
-        let sidecars = restarted.map(|it| (it, case.rules().sidecars));
+        let sidecars = restarted.map(|it| (it, case.rules.sidecars));
         for (container, is_counted) in containers.chain(sidecars) {
             let usage = used.get(&*container.name).and_then(|it| it.get(&step.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);

@@ -48,7 +48,7 @@ impl Kind for MemoryBaseline {
         }
         let target = &step.target;
         let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-        let now = case.snapshot().now;
+        let now = case.snapshot.now;
         for (row, _) in case.counted(step) {
             // Assumed usage, which is alike, shows nothing.
             let observed = case.observed_pod_of(step, row);
@@ -81,8 +81,8 @@ impl Kind for MemoryBaseline {
         let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
         // Later pods have not relieved the earlier ones, or no more pods have been allowed for long.
         let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
-        let current = case.decision().replicas_before()?;
-        let is_at_max = current >= case.snapshot().hpa.spec.max_replicas;
+        let current = case.decision.replicas_before()?;
+        let is_at_max = current >= case.snapshot.hpa.spec.max_replicas;
         if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
             return None;
         }
@@ -153,7 +153,7 @@ impl Kind for MemoryBaseline {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let instead = match about.hpa().spec.metrics.len() {
+        let instead = match about.hpa.spec.metrics.len() {
             1 => "scale on load",
             _ => "drop the memory metric",
         };

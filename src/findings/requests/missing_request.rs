@@ -361,7 +361,7 @@ impl MissingRequest {
     fn present(&self, about: &About<'_>) -> &'static str {
         let names = self.names(|_| true);
         let pods: Names<&str> = self.pods().into_iter().collect();
-        let all = about.snapshot().pods.iter();
+        let all = about.snapshot.pods.iter();
         let are_stated: Vec<bool> = all
             .filter(|pod| pods.contains(&pod.name))
             .flat_map(|pod| pod.all_containers())
@@ -628,7 +628,7 @@ fn add_request(
 /// Returns the pods that have a container, and their template.
 fn holders<'a>(about: &About<'a>, container: &Unrequested) -> impl Iterator<Item = &'a Pod> {
     let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
-    let all = about.snapshot().pods.iter().map(|pod| &**pod);
+    let all = about.snapshot.pods.iter().map(|pod| &**pod);
     let template = about.workload().and_then(|it| it.template.as_deref());
     all.filter(move |pod| pods.contains(&pod.name))
         .chain(template)

@@ -32,7 +32,7 @@ fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
 /// metrics are supported.
 pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
-    if !case.snapshot().controller.gates.container_metrics {
+    if !case.snapshot.controller.gates.container_metrics {
         return None;
     }
     let mut names: Vec<&str> = Vec::new();
@@ -50,9 +50,9 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
 
 /// Whether a container of a Resource metric also has a ContainerResource metric that the controller reads.
 fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
-    let metrics = &case.snapshot().hpa.spec.metrics;
+    let metrics = &case.snapshot.hpa.spec.metrics;
     let own = metrics[metric].of_container(container).id();
-    !case.rules().rejects_container_metrics && metrics.iter().any(|it| it.id() == own)
+    !case.rules.rejects_container_metrics && metrics.iter().any(|it| it.id() == own)
 }
 
 /// Turns a Resource metric into a ContainerResource metric.
@@ -155,7 +155,7 @@ impl<'p> Revisions<'p> {
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
         let pods = own.iter().copied();
         Self {
-            current: case.surroundings().current_revision(case.target(), pods),
+            current: case.surroundings.current_revision(case.target(), pods),
             own,
             is_one,
             updated,
@@ -166,7 +166,7 @@ impl<'p> Revisions<'p> {
     fn held(&self, case: &Case<'_>) -> Option<Held> {
         let names: Vec<&str> = self.own.iter().map(|pod| &*pod.name).collect();
         let is_outdated = self.updated.is_none_or(|updated| updated < names.len());
-        let held = Held::of(case.snapshot(), case.workload(), &names);
+        let held = Held::of(case.snapshot, case.workload(), &names);
         held.filter(|_| is_outdated)
     }
 
@@ -313,7 +313,7 @@ impl<'a> About<'a> {
 
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
-        let target = &self.hpa().spec.scale_target_ref;
+        let target = &self.hpa.spec.scale_target_ref;
         let known = self.workload().filter(|_| target.is_kind("Deployment"))?;
         let command = self.kubectl_quoted("rollout resume", &self.target(), "");
         let writer = last_writer(&known.metadata.managed_fields, SpecField::Paused);
@@ -327,13 +327,13 @@ impl<'a> About<'a> {
 
     /// Returns how the target replaces pods of an earlier revision.
     fn replacement(&self) -> Replacement {
-        let target = &self.hpa().spec.scale_target_ref;
+        let target = &self.hpa.spec.scale_target_ref;
         Replacement::of(target, self.workload().into_iter())
     }
 
     /// Returns what keeps some of these pods at an earlier template.
     fn held(&self, pods: &[&str]) -> Option<Held> {
-        Held::of(self.snapshot(), self.workload(), pods)
+        Held::of(self.snapshot, self.workload(), pods)
     }
 
     /// Returns why the target does not replace its pods when their template changes, if they have to be deleted.
@@ -367,7 +367,7 @@ impl<'a> About<'a> {
 
     /// Returns the names of the target's pods.
     fn target_pods(&self) -> Vec<&str> {
-        let pods = self.snapshot().target_pods();
+        let pods = self.snapshot.target_pods();
         pods.map(|pod| &*pod.name).collect()
     }
 
@@ -397,7 +397,7 @@ impl<'a> About<'a> {
     /// Returns a command that shows the progress of these pods' rollout, if kubectl knows rollouts of the kind,
     /// or which pods are left if they are replaced by hand, or one that includes them in the rollout.
     pub(crate) fn rollout_status(&self, pods: &[&str]) -> Option<Command> {
-        let target = &self.hpa().spec.scale_target_ref;
+        let target = &self.hpa.spec.scale_target_ref;
         let is_known = target.is_kind("Deployment") || target.is_kind("StatefulSet");
         match self.held(pods) {
             // A target with a partition has its own template, so that this patches its update strategy.
@@ -424,7 +424,7 @@ impl<'a> About<'a> {
             .filter(|share| *share > 100)?;
         let pods = || {
             let rows = step.ready_rows();
-            rows.map(|row| &*self.snapshot().pods[row.pod as usize])
+            rows.map(|row| &*self.snapshot.pods[row.pod as usize])
         };
         let limit = |limits: &Requests| limits.get(&step.name).map(Amount::milli_value);
         let containers = |pod: &'a Pod| pod.running(false).filter(|it| step.includes(&it.name));

@@ -205,7 +205,7 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     const LASTING: SignedDuration = SignedDuration::from_mins(30);
     /// Pods this old have warmed up.
     const WARM: SignedDuration = SignedDuration::from_mins(10);
-    let hpa = &case.snapshot().hpa;
+    let hpa = &case.snapshot.hpa;
     let proposal = step
         .proposal()
         .filter(|it| it.ratio > 1.0 + step.tolerance.up)?;

@@ -202,7 +202,7 @@ fn differing_metric<'p>(
     let is_stated = containers.iter().all(|it| it.template.is_some());
     let is_meant = |resource: &str| held.is_some() || resource == step.name;
     let is_own = among(own);
-    let mut new = case.snapshot().clone();
+    let mut new = case.snapshot.clone();
     case.renew(&mut new, &is_own, is_meant);
     let made = new.pods.iter().filter(|pod| is_own(pod));
     let request = mean(made.map(|pod| enough(case, pod, step))).filter(|_| is_stated);

@@ -31,8 +31,8 @@ impl Kind for UnreachableTarget {
             .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
         // Where nothing can be added, such pods matter only if replicas go and can come back.
-        let goes = case.forgotten().replicas_after() < case.decision().replicas_before();
-        let never_adds = case.snapshot().hpa.spec.is_disabled(Direction::Up);
+        let goes = case.forgotten().replicas_after() < case.decision.replicas_before();
+        let never_adds = case.snapshot.hpa.spec.is_disabled(Direction::Up);
         let matters = !never_adds && (goes || case.may_scale(Direction::Up));
         case.metrics()
             .filter(|step| step.is_resource() && matters)
@@ -217,7 +217,7 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Measured usage stays a little below a limit.
     const MEASURED: f64 = 0.95;
     let proposal = step.proposal()?;
-    let (rules, tolerance) = (case.rules(), &step.tolerance);
+    let (rules, tolerance) = (case.rules, &step.tolerance);
     let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
     if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
         return None;
@@ -227,7 +227,7 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     if exceeds(full.ratio) {
         return None;
     }
-    let replicas = case.decision().replicas_before()?;
+    let replicas = case.decision.replicas_before()?;
     let is_full = proposal.replicas <= replicas && proposal.ratio >= full.ratio * NEAR;
     let percent = step.target.utilization();
     let utilization = |percent: i32| MetricTarget {
@@ -289,7 +289,7 @@ fn full_container<'a>(
 fn uneven(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// The other pods use at most this share of the target.
     const IDLE: f64 = 0.5;
-    let current = case.decision().replicas_before()?;
+    let current = case.decision.replicas_before()?;
     let proposal = step.proposal().filter(|it| it.replicas <= current)?;
     if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
         return None;

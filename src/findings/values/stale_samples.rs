@@ -28,7 +28,7 @@ pub struct StaleSamples {
 
 impl Kind for StaleSamples {
     fn find(case: &Case<'_>) -> Vec<Finding> {
-        let snapshot = case.snapshot();
+        let snapshot = case.snapshot;
         let mut found: Vec<(&str, StaleSamples)> = Vec::new();
         let doubts_clock = case
             .pass
@@ -138,7 +138,7 @@ fn is_old(snapshot: &Snapshot, sample: &Measurement<'_>, doubts_clock: bool) -> 
 
 /// Returns the samples that a metric counts, if they state their time. Without a stated time, the age is unknown.
 fn counted<'c>(case: &'c Case<'_>, step: &MetricStep) -> Vec<Measurement<'c>> {
-    let snapshot = case.snapshot();
+    let snapshot = case.snapshot;
     let names: Names<&str> = step
         .ready_rows()
         .map(|row| &*case.pod_of(row).name)
@@ -155,10 +155,10 @@ impl StaleSamples {
         /// Pipelines that work may be late by this much, as may those of cloud providers, which state no windows.
         const LATE: SignedDuration = SignedDuration::from_mins(2);
         const LATE_IN_CLOUDS: SignedDuration = SignedDuration::from_mins(5);
-        let winner = case.decision().winner();
+        let winner = case.decision.winner();
         let decides = winner.is_some_and(|step| self.metrics.contains(&step.index));
         let late = self.window.map_or(LATE_IN_CLOUDS, |_| LATE);
-        let is_late = case.snapshot().now.duration_since(self.newest) <= late;
+        let is_late = case.snapshot.now.duration_since(self.newest) <= late;
         if self.doubts_clock || is_late {
             Finding::aside(Severity::Info, self)
         } else if self.stale == self.samples && decides {

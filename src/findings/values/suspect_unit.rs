@@ -250,7 +250,7 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let ratio = total.milli_value() as f64 / target.milli_value() as f64;
     let hides = ratio > 1.0 + step.tolerance.up
         && case
-            .decision()
+            .decision
             .replicas_before()
             .is_some_and(|current| proposal.replicas <= current);
     hides.then(|| SuspectUnit {
@@ -314,7 +314,7 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
             let mut factors = powers.iter().chain(&[1000, 1_000_000, 1_000_000_000]);
             let factor = factors.find(|factor| {
                 let corrected = ratio * **factor as f64;
-                wanted % **factor == 0 && case.rules().is_within(&step.tolerance, corrected)
+                wanted % **factor == 0 && case.rules.is_within(&step.tolerance, corrected)
             })?;
             wanted / factor
         }

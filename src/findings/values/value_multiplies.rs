@@ -43,14 +43,14 @@ impl Kind for ValueMultiplies {
         const MOST: i32 = 1000;
         /// A metric that falls as replicas are added is rarely this far above its target.
         const FAR: f64 = 2.0;
-        let step = case.decision().winner().filter(|step| step.is_total())?;
+        let step = case.decision.winner().filter(|step| step.is_total())?;
         let target = step
             .target
             .value
             .clone()
             .filter(|_| step.target.average_value.is_none())?;
         let proposal = step.proposal()?;
-        let grows = proposal.replicas > case.decision().replicas_before()?;
+        let grows = proposal.replicas > case.decision.replicas_before()?;
         if proposal.because != Because::RatioTimesReady || proposal.ratio <= 1.0 || !grows {
             return None;
         }
@@ -60,7 +60,7 @@ impl Kind for ValueMultiplies {
         if case.is_suspect(metric) || fallen_back(case, step).is_some() {
             return None;
         }
-        let max = case.snapshot().hpa.spec.max_replicas.min(MOST);
+        let max = case.snapshot.hpa.spec.max_replicas.min(MOST);
         let mut proposals = vec![proposal.replicas];
         while let Some(&last) = proposals.last()
             && proposals.len() <= AHEAD
@@ -68,13 +68,13 @@ impl Kind for ValueMultiplies {
         {
             // By then, each replica has a ready pod, and only those.
             let multiplied = (proposal.ratio * f64::from(last)).ceil();
-            proposals.push(case.rules().replicas(multiplied));
+            proposals.push(case.rules.replicas(multiplied));
         }
         let divided = case.decide(retarget(metric, MetricTarget::per_replica(target.clone())));
         let average = divided.metric(metric)?.proposal()?.replicas;
         // At the maximum, the growth has reached the point where only the bound ends it.
         let is_far =
-            proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
+            proposal.ratio >= FAR || proposal.replicas > case.snapshot.hpa.spec.max_replicas;
         let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
         let facts = ValueMultiplies {
             metric,

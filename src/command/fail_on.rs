@@ -149,8 +149,7 @@ impl FindingsWatch {
         expected.collect()
     }
 
-    /// Judges a pass by `--fail-on`; `of` names the HPA if there are several. Without an answer, only a finding that is
-    /// present counts: everything else that is unknown has its own error.
+    /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
     pub(super) fn judged(&self, explanation: &Explanation<'_>, of: Option<String>) -> WatchedPass {
         let facts = PassFacts::of(explanation.pass);
         let found = self.expectations(explanation, &facts, false);
@@ -165,14 +164,9 @@ impl FindingsWatch {
         if is_answered {
             messages.extend(unknown(&judged));
         }
-        let counts = is_answered || verdict == ExpectationVerdict::ExpectationFalse;
         WatchedPass {
             judged,
-            verdict: if counts {
-                verdict
-            } else {
-                ExpectationVerdict::Holds
-            },
+            verdict: counted(verdict, is_answered),
             messages,
         }
     }
@@ -190,6 +184,16 @@ impl FindingsWatch {
             .collect();
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
+    }
+}
+
+/// Returns the verdict that counts. If an answer is lacking, only a finding that is present does: everything else that is
+/// unknown has its own error.
+pub(super) fn counted(verdict: ExpectationVerdict, is_answered: bool) -> ExpectationVerdict {
+    if is_answered || verdict == ExpectationVerdict::ExpectationFalse {
+        verdict
+    } else {
+        ExpectationVerdict::Holds
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::fail_on::FindingsWatch;
+use super::fail_on::{FindingsWatch, counted};
 use super::progress::{reading, shown};
 use super::state::{options, pass, unanswered, with_remedy, without_target};
 use super::{Answer, Terminal, connected, write_saved};
@@ -314,7 +314,12 @@ impl<'a> ListCommand<'a> {
             messages.extend(failed.map(|it| format!("{}: {it}", hpa.pass.key())));
         }
         let verdicts = hpas.iter().map(|hpa| hpa.verdict);
-        let mut exit_code = verdicts.max().map_or(0, ExpectationVerdict::exit_code);
+        let all_answered = hpas.iter().all(|hpa| hpa.error.is_none());
+        let verdict = counted(
+            verdicts.max().unwrap_or(ExpectationVerdict::Holds),
+            all_answered,
+        );
+        let mut exit_code = verdict.exit_code();
         let failed = hpas
             .iter()
             .filter_map(|hpa| Some((hpa.pass.key(), hpa.error.clone()?)));

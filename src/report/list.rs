@@ -239,11 +239,13 @@ impl Explanation<'_> {
     /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.
     fn targets(&self) -> String {
         const SHOWN: usize = 2;
-        let evaluated = |metric: usize| self.pass.decision.metric(metric);
+        let scale = self.pass.input.snapshot.scale.as_ref().ok();
+        let shown = |place: usize| {
+            let step = self.pass.decision.metric(place);
+            metrics::current_and_target(self.hpa.spec, place, step, scale)
+        };
         let places = 0..self.hpa.spec.metrics.len();
-        let all: Vec<String> = places
-            .map(|place| metrics::current_and_target(self.hpa.spec, place, evaluated(place)))
-            .collect();
+        let all: Vec<String> = places.map(shown).collect();
         let mut text = all[..all.len().min(SHOWN)].join(", ");
         if all.len() > SHOWN {
             text += &format!(" + {} more...", all.len() - SHOWN);
@@ -358,5 +360,22 @@ mod tests {
         explanation.findings.clear();
         let worst = explanation.worst();
         assert_eq!(worst, (Some(Severity::Error), "cannot decide".to_owned()));
+    }
+
+    /// The controller divides by the replicas, and writes what that comes to into the status.
+    #[test]
+    fn an_average_over_no_replicas_is_no_value() {
+        let queue = build::external("queue", &build::average("10"));
+        for (running, shown) in [(2, "queue: 20/10 (avg)"), (0, "queue: <unknown>/10 (avg)")] {
+            let scale = build::with(build::scale(2), &json!({"status": {"replicas": running}}));
+            let items = [
+                build::hpa(&json!({"maxReplicas": 20, "metrics": [queue]})),
+                scale,
+                build::state(&json!({})),
+                build::queue(&["40"]),
+            ];
+            let pass = pass(&items);
+            assert_eq!(Explanation::new(&pass).targets(), shown);
+        }
     }
 }

@@ -24,14 +24,22 @@ use crate::version::Stage;
 
 /// Returns all notes about a snapshot of an input.
 fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
-    let deleted = snapshot.hpa.deletion_timestamp.map(|since| {
-        let since = SecondsTime(since);
-        Note::new(format!(
-            "the HPA has been marked for deletion since {since}; the controller acts on it until it is gone"
-        ))
+    let hpa = &snapshot.hpa;
+    let target = input.surroundings.workload(&hpa.spec.scale_target_ref);
+    let marked = [
+        ("HPA", hpa.deletion_timestamp),
+        (
+            "target",
+            target.and_then(|it| it.metadata.deletion_timestamp),
+        ),
+    ];
+    let deleted = marked.into_iter().filter_map(|(what, since)| {
+        let since = SecondsTime(since?);
+        Some(Note::new(format!(
+            "the {what} has been marked for deletion since {since}; the controller acts on it until it is gone"
+        )))
     });
     deleted
-        .into_iter()
         .chain(unknown_types(snapshot))
         .chain(unused_tolerances(snapshot))
         .chain(no_such_container(snapshot))

@@ -169,6 +169,18 @@ fn an_hpa_under_deletion_says_so() {
     assert!(page.stdout.contains(note), "{}", page.stdout);
 }
 
+#[test]
+fn a_target_under_deletion_says_so() {
+    let mut cluster = recorded();
+    cluster.edit("apps/v1", "Deployment", ["default", NAME], |target| {
+        target["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+    });
+    let note = "the target has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
+                until it is gone";
+    let page = explain(&Server::start(cluster), &[]).stdout;
+    assert!(page.contains(note), "{page}");
+}
+
 /// A cache that mixes up its entries may return it.
 #[test]
 fn an_object_that_was_not_requested_is_no_answer() {

@@ -2393,6 +2393,15 @@ fn fail_on_takes_precedence_over_the_lack_of_an_answer() {
             assert_eq!(output.code, Some(code), "{verb} {finding}: {error}");
         }
     }
+    let queue = "external: {metric: {name: q}, target: {type: AverageValue, averageValue: 5}}";
+    let other = [HPA, target].map(|text| text.replace(": web", ": api"));
+    let (spec, _) = other[0].split_once("  - type").expect("metrics");
+    let unread = format!("{spec}  - type: External\n    {queue}\n");
+    let both = documents(&[&at_a_doubtful_time(), &unread, &other[1]]);
+    for (name, code) in [("web", 4), ("api", 2), ("", 1)] {
+        let line = format!("explain {name} -n shop -f - --fail-on uncounted-pods");
+        assert_eq!(run(&line, &[], &both).code, Some(code), "{name}");
+    }
 }
 
 #[test]

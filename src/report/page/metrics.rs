@@ -8,8 +8,8 @@ use crate::engine::decision::{
 use crate::findings::Severity;
 use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::snapshot::UnreadCause;
 use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
+use crate::snapshot::{Scale, UnreadCause};
 use crate::words::{amount_of, count, fills, list, number, quantity, value};
 
 impl Words<'_> {
@@ -77,12 +77,10 @@ impl Words<'_> {
         table
     }
 
-    /// Returns the value of the metric; an average over no replicas has none.
+    /// Returns the value of the metric.
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
-        let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
-        let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
         let spec = self.explanation.hpa.spec.metrics.get(metric.index);
-        if over_replicas && none {
+        if is_over_none(metric, proposal, self.scale()) {
             "-".to_owned()
         } else {
             value(spec, &proposal.current)
@@ -251,20 +249,32 @@ impl Words<'_> {
     }
 }
 
-/// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`; without a value if it was not evaluated.
+/// Whether the value of a metric is an average over no replicas, which is no value.
+fn is_over_none(metric: &MetricStep, proposal: &Proposal, scale: Option<&Scale>) -> bool {
+    let is_average = proposal.total.is_some() && metric.target.average_value.is_some();
+    is_average && scale.is_some_and(|scale| scale.status_replicas == 0)
+}
+
+/// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`; without a value if it has none or was not
+/// evaluated.
 pub(in crate::report) fn current_and_target(
     spec: &HpaSpec,
     place: usize,
     step: Option<&MetricStep>,
+    scale: Option<&Scale>,
 ) -> String {
     let (spec, label) = (&spec.metrics[place], spec.label(place));
     let current = step
         .and_then(|step| {
+            let proposal = step.proposal()?;
+            if is_over_none(step, proposal, scale) {
+                return None;
+            }
             let MetricValueStatus {
                 average_utilization,
                 average_value,
                 value,
-            } = &step.proposal()?.current;
+            } = &proposal.current;
             let amount = average_value.as_ref().or(value.as_ref());
             average_utilization
                 .map(|percent| format!("{percent}%"))

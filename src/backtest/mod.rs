@@ -103,7 +103,7 @@ pub struct Plan {
     /// The replicas at the beginning, if they were recorded.
     replicas: Option<i32>,
     /// The time from the first pass until the changed pods are rolled out; `None` if they run from the start.
-    rollout: Option<SignedDuration>,
+    pub rollout: Option<SignedDuration>,
 }
 
 /// A spec to play.
@@ -166,13 +166,6 @@ impl Plan {
             replicas,
             rollout: None,
         }
-    }
-
-    /// Returns the same plan with other pods rolled out at a time after the first pass, if one is given.
-    #[must_use]
-    pub fn with_rollout(mut self, at: Option<SignedDuration>) -> Self {
-        self.rollout = at;
-        self
     }
 
     /// Whether the load was recorded rather than made up.

@@ -30,6 +30,18 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
         .collect()
 }
 
+/// Returns the longest of these periods, if there is one.
+pub(super) fn longest_period(spec: &HpaSpec) -> Option<SignedDuration> {
+    periods(spec.behavior.as_ref()?).pop_last()
+}
+
+/// Returns the longest of the periods and the windows.
+pub(crate) fn longest(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
+    let (up, down) = windows(spec, controller);
+    let period = longest_period(spec).unwrap_or_default();
+    up.max(down).max(period)
+}
+
 /// Returns the windows in which recommendations hold back scaling up and down.
 pub(crate) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let behavior = spec.behavior.as_ref();

@@ -17,30 +17,26 @@ use std::borrow::Cow;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::{Error, docs};
 use crate::memory::{Memory, infer, sampled};
 use crate::numbers::duration;
 use crate::outlook;
-use crate::prometheus::history::{History, Samples};
+use crate::prometheus::history::History;
 use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
-use crate::snapshot::past::{
-    Bounds, Past, PastField, PastPart, PastPass, PastRescale, RecordedReplicas,
-};
+use crate::snapshot::past::{Bounds, Past, PastPart, PastPass, PastRescale, RecordedReplicas};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
 use moment::Moments;
-use pods::shown;
 use sidecars::with_sidecars;
 use usage::GAP;
 use view::View;
@@ -127,7 +123,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         RecordedCourse::around(at, period, first, start, changes)
     };
     let moments = Moments::new(&input, &completed, &lacks, course)?;
-    let at = moments.course().time();
+    let at = moments.course.time();
     input.snapshot.now = at;
     let base = input.snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
@@ -150,7 +146,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
             None
         }
     });
-    let course = moments.course();
+    let course = &moments.course;
     let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, View::LIKELY);
     let past = Past {
         read,
@@ -256,101 +252,19 @@ pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past,
         )));
     }
     let mut past = before(&moments, snapshot, next, created);
-    past.replicas = moments.replicas(snapshot.now);
+    past.replicas = moments.course.replicas(snapshot.now);
     for pass in &mut past.passes {
         // Anything after the last scrape is not recorded.
         if history.scrapes.next(pass.time.as_millisecond()).is_none() {
             (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
         }
-        pass.found = Some(moments.replicas(pass.time));
+        pass.found = Some(moments.course.replicas(pass.time));
     }
     Ok(past)
 }
 
 /// In milliseconds.
 const SECOND: i64 = 1000;
-
-/// Restores the limits and targets that a spec had. Returns those that differed, and the metrics whose targets
-/// the history lacks, although it has targets.
-fn restore(
-    spec: &mut HpaSpec,
-    history: &History,
-    millis: i64,
-    is_later: bool,
-) -> (Vec<PastField>, Vec<String>) {
-    let (mut changed, mut kept) = (Vec::new(), Vec::new());
-    // What no API server stores was not recorded of this spec.
-    let of = |samples: &Samples, least: i32| {
-        let value = shown(samples, millis, is_later).map(|value| value as i32);
-        value.filter(|value| *value >= least)
-    };
-    if let Some(min) = of(&history.min, 0) {
-        changed.extend(difference("minReplicas", &min, &spec.min()));
-        if Some(min) != spec.min_replicas.or(Some(1)) {
-            spec.min_replicas = Some(min);
-        }
-    }
-    if let Some(max) = of(&history.max, 1) {
-        changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
-        spec.max_replicas = max;
-    }
-    let read = spec.metrics.clone();
-    let metrics = spec.metrics.iter_mut().zip(&read);
-    for (metric, own) in metrics.filter(|_| !history.targets.is_empty()) {
-        let (name, label) = (own.name(), own.label(&read));
-        // Targets are recorded by this name alone.
-        let is_alone = own.container().is_none()
-            && read.iter().filter(|other| other.name() == name).count() == 1;
-        let Some(target) = metric.target_mut() else {
-            continue;
-        };
-        let MetricTarget {
-            average_utilization,
-            average_value,
-            value,
-            ..
-        } = target;
-        let field = format!("target of {label}");
-        let recorded = |kind: &str| {
-            let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
-            shown(samples, millis, is_later).filter(|_| is_alone)
-        };
-        let mut is_told = false;
-        let percent = recorded("utilization").filter(|then| *then >= 1.0);
-        if let (Some(now), Some(then)) = (average_utilization, percent) {
-            let (percent_then, percent_now) = (format!("{then}%"), format!("{now}%"));
-            changed.extend(difference(&field, &percent_then, &percent_now));
-            *now = then as i32;
-            is_told = true;
-        }
-        for (own, kind) in [(average_value, "average"), (value, "value")] {
-            let milli_or_more = recorded(kind).filter(|then| *then >= 1e-3);
-            let (Some(now), Some(then)) = (own, milli_or_more) else {
-                continue;
-            };
-            is_told = true;
-            // A float has lost the digits beyond its precision.
-            let milli = (then * 1e3).round();
-            if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
-                let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
-                changed.extend(difference(&field, &then, now));
-                *now = then;
-            }
-        }
-        kept.extend((!is_told).then_some(label));
-    }
-    (changed, kept)
-}
-
-/// Returns a field whose value differed from the current one.
-fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<PastField> {
-    let (then, now) = (then.to_string(), now.to_string());
-    (then != now).then(|| PastField {
-        field: field.to_owned(),
-        then,
-        now,
-    })
-}
 
 /// Runs the passes before one whose history may matter to it, and returns them as its past. The fields about the
 /// pass itself are empty.
@@ -381,12 +295,12 @@ fn before(
     if let Some(earliest) = first.filter(|first| (since..=at).contains(first))
         && let Some(PastPass { time, .. }) = passes.last()
     {
-        let replicas = moments.replicas(earliest);
+        let replicas = moments.course.replicas(earliest);
         passes.push(sampled_pass(*time, replicas, Some(replicas.at_least)));
     }
     passes.reverse();
     let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
-    let course = moments.course();
+    let course = &moments.course;
     let rescales = course
         .rescales()
         .map(|(replicas, from, until)| PastRescale {
@@ -412,7 +326,7 @@ fn before(
         changed: Vec::new(),
         kept: Vec::new(),
         doubt: 0,
-        replicas: moments.replicas(at),
+        replicas: moments.course.replicas(at),
         outcome: None,
         decided: false,
         proposal: None,

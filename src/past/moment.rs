@@ -10,13 +10,13 @@ use super::lacks::usage_of;
 use super::pods::{exists, phase, ready, shown};
 use super::usage::{GAP, gauge, usage};
 use super::view::{BoundSide, View};
-use super::{SECOND, asked_by, no_selector, restore};
-use crate::apimachinery::quantity::{Amount, Quantity};
+use super::{SECOND, asked_by, no_selector};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
 use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use crate::prometheus::load::stated_milli;
-use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::past::{Bounds, PastField, PastPart};
 use crate::snapshot::pod::{Container, Phase, Pod, Requests, ResourceName, ZERO_TIME};
@@ -31,7 +31,7 @@ pub(super) struct Moments<'h> {
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
     /// The times of the passes, and which of them changed the replicas.
-    course: RecordedCourse,
+    pub(super) course: RecordedCourse,
     /// Labels that its selector matches.
     labels: Shared<Labels>,
     /// A current pod, for what the history lacks.
@@ -76,11 +76,6 @@ impl<'h> Moments<'h> {
         usage_of(resource).is_some_and(|part| !self.lacks(part))
     }
 
-    /// The times of the passes, and which of them changed the replicas.
-    pub(super) fn course(&self) -> &RecordedCourse {
-        &self.course
-    }
-
     /// Whether the record continues until the pass after the explained one.
     pub(super) fn is_recorded_after(&self, time: Timestamp) -> bool {
         let (_, latest) = self.course.around_pass(time);
@@ -99,11 +94,6 @@ impl<'h> Moments<'h> {
             .next(millis)
             .is_some_and(|(scrape, _)| scrape - millis <= GAP);
         before || (after && self.history.scrapes.last(millis).is_none())
-    }
-
-    /// Returns the bounds of the replicas that the pass at a time found.
-    pub(super) fn replicas(&self, time: Timestamp) -> Bounds {
-        self.course.replicas(time)
     }
 
     /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
@@ -133,14 +123,77 @@ impl<'h> Moments<'h> {
         }
     }
 
-    /// Restores the limits and targets of a spec, as [`restore`] does.
+    /// Restores the limits and targets that a spec had. Returns those that differed, and the metrics whose targets
+    /// the history lacks, although it has targets.
     pub(super) fn restore(
         &self,
         spec: &mut HpaSpec,
         time: Timestamp,
         view: View,
     ) -> (Vec<PastField>, Vec<String>) {
-        restore(spec, self.history, self.millis(time, view), view.is_later)
+        let (history, millis, is_later) = (self.history, self.millis(time, view), view.is_later);
+        let (mut changed, mut kept) = (Vec::new(), Vec::new());
+        // What no API server stores was not recorded of this spec.
+        let of = |samples: &Samples, least: i32| {
+            let value = shown(samples, millis, is_later).map(|value| value as i32);
+            value.filter(|value| *value >= least)
+        };
+        if let Some(min) = of(&history.min, 0) {
+            changed.extend(difference("minReplicas", &min, &spec.min()));
+            if Some(min) != spec.min_replicas.or(Some(1)) {
+                spec.min_replicas = Some(min);
+            }
+        }
+        if let Some(max) = of(&history.max, 1) {
+            changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
+            spec.max_replicas = max;
+        }
+        let read = spec.metrics.clone();
+        let metrics = spec.metrics.iter_mut().zip(&read);
+        for (metric, own) in metrics.filter(|_| !history.targets.is_empty()) {
+            let (name, label) = (own.name(), own.label(&read));
+            // Targets are recorded by this name alone.
+            let is_alone = own.container().is_none()
+                && read.iter().filter(|other| other.name() == name).count() == 1;
+            let Some(target) = metric.target_mut() else {
+                continue;
+            };
+            let MetricTarget {
+                average_utilization,
+                average_value,
+                value,
+                ..
+            } = target;
+            let field = format!("target of {label}");
+            let recorded = |kind: &str| {
+                let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
+                shown(samples, millis, is_later).filter(|_| is_alone)
+            };
+            let mut is_told = false;
+            let percent = recorded("utilization").filter(|then| *then >= 1.0);
+            if let (Some(now), Some(then)) = (average_utilization, percent) {
+                let (percent_then, percent_now) = (format!("{then}%"), format!("{now}%"));
+                changed.extend(difference(&field, &percent_then, &percent_now));
+                *now = then as i32;
+                is_told = true;
+            }
+            for (own, kind) in [(average_value, "average"), (value, "value")] {
+                let milli_or_more = recorded(kind).filter(|then| *then >= 1e-3);
+                let (Some(now), Some(then)) = (own, milli_or_more) else {
+                    continue;
+                };
+                is_told = true;
+                // A float has lost the digits beyond its precision.
+                let milli = (then * 1e3).round();
+                if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
+                    let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
+                    changed.extend(difference(&field, &then, now));
+                    *now = then;
+                }
+            }
+            kept.extend((!is_told).then_some(label));
+        }
+        (changed, kept)
     }
 
     /// Returns the state at a time; `None` if nothing was scraped around it.
@@ -149,7 +202,7 @@ impl<'h> Moments<'h> {
             return None;
         }
         let millis = self.millis(time, view);
-        let counts = self.replicas(time);
+        let counts = self.course.replicas(time);
         let spec_replicas = if view.is_later == (self.is_growing(millis)) {
             counts.at_most
         } else {
@@ -348,6 +401,16 @@ impl<'h> Moments<'h> {
             }
         }
     }
+}
+
+/// Returns a field whose value differed from the current one.
+fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<PastField> {
+    let (then, now) = (then.to_string(), now.to_string());
+    (then != now).then(|| PastField {
+        field: field.to_owned(),
+        then,
+        now,
+    })
 }
 
 /// Returns the changes of the replicas.

@@ -75,7 +75,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
 /// Returns the passes around the explained one, in order: those before it whose history may matter, and those
 /// after it that may have made a change with it.
 fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<PastPass> {
-    let course = moments.course();
+    let course = &moments.course;
     let window = infer::window(&base.hpa, &base.controller);
     let since = base.now.minus(window.plus(window));
     let first = past.passes.first().map_or(0, |own| course.place(own.time));

@@ -89,7 +89,7 @@ impl Replayer {
     /// Returns the course with the fewest misfits; of several, the one that follows the likeliest samples longest.
     /// `passes` are in order.
     pub(super) fn best(&mut self, moments: &Moments<'_>, passes: &[PastPass]) -> ReplayedCourse {
-        let course = moments.course();
+        let course = &moments.course;
         let begin = passes.first().map_or(0, |own| course.place(own.time));
         let first = course.found_by(begin);
         let mut paths = Vec::from([first.at_least, first.at_most].map(ReplayedCourse::of));
@@ -132,7 +132,7 @@ impl Replayer {
         asked
             .recommended
             .extend(likely.map(|replicas| Recommendation { replicas, time }));
-        let outcome = self.run(&asked, time, current, likely);
+        let outcome = self.run(&asked, time, likely);
         let mut counts = vec![outcome];
         for other in [current, left.at_least, left.at_most] {
             if !counts.contains(&other) && other < i32::MAX {
@@ -161,19 +161,13 @@ impl Replayer {
     }
 
     /// Runs a pass, whose own recommendation is the last one.
-    fn run(
-        &mut self,
-        path: &ReplayedCourse,
-        time: Timestamp,
-        current: i32,
-        likely: Option<i32>,
-    ) -> i32 {
+    fn run(&mut self, path: &ReplayedCourse, time: Timestamp, likely: Option<i32>) -> i32 {
         let mut recommendations = path.recommended.clone();
         let Some(own) = recommendations.pop().filter(|_| likely.is_some()) else {
-            return self.unasked(current);
+            return self.unasked(path.current);
         };
         let memory = Memory::new(recommendations, &path.rescales);
-        self.replicas(time, &memory, current, own.replicas)
+        self.replicas(time, &memory, path.current, own.replicas)
     }
 
     /// Changes the recommendations so that a pass leaves a count, if possible; returns the misfits.
@@ -221,7 +215,7 @@ impl Replayer {
                 };
             }
         }
-        if self.run(&other, time, path.current, Some(count)) == count {
+        if self.run(&other, time, Some(count)) == count {
             *path = other;
             OPEN
         } else {

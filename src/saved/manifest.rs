@@ -29,8 +29,9 @@ pub(crate) struct WorkloadManifest {
     pub(crate) origin: String,
     /// The containers whose cores are stated without a unit; `None` is the pod as a whole.
     pub(crate) bare_cores: Vec<Option<Box<str>>>,
-    /// The notes about the manifest, or the reason why it cannot be assumed.
-    notes: Result<Vec<Note>, Error>,
+    /// The notes about the manifest, or the reason why it cannot be assumed: it has unknown fields, or the API server
+    /// would reject it.
+    pub(crate) notes: Result<Vec<Note>, Error>,
 }
 
 impl WorkloadManifest {
@@ -126,15 +127,6 @@ impl WorkloadManifest {
             origin: self.origin.clone(),
             replicas,
         })
-    }
-
-    /// Returns the notes about the manifest.
-    ///
-    /// # Errors
-    ///
-    /// The manifest has unknown fields, or the API server would reject it.
-    pub(crate) fn notes(&self) -> Result<Vec<Note>, Error> {
-        self.notes.clone()
     }
 }
 

@@ -140,6 +140,7 @@ fn hpa_of_keda(
             line,
             name,
             namespace,
+            labels: Some(hpa.labels),
             json,
         },
         notes,

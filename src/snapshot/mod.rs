@@ -535,8 +535,7 @@ impl<T> Listed<T> {
 impl Hpa {
     /// Returns the HPA's target, as `Kind/name`.
     pub fn reference(&self) -> String {
-        let target = &self.spec.scale_target_ref;
-        format!("{}/{}", target.kind, target.name)
+        self.spec.scale_target_ref.to_string()
     }
 
     /// Returns `namespace/name`.

@@ -354,13 +354,13 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
 }
 
 /// The backtest of a candidate whose pods are rolled out at a time.
-fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
+fn rolled_out(mut plan: Plan, at: i64, flags: &[&str]) -> Backtest {
     let assumptions = common::assumed(flags).unwrap();
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
     };
-    let plan = plan.with_rollout(Some(SignedDuration::from_secs(at)));
+    plan.rollout = Some(SignedDuration::from_secs(at));
     plan.run(&assumptions, &[candidate]).unwrap().unwrap()
 }
 

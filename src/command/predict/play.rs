@@ -91,12 +91,12 @@ fn plan(
 ) -> Result<Plan, Error> {
     let args = scenario.args;
     let times_are_given = args.timeline.ready_after.is_some();
-    let plan = Plan::new(
+    let mut plan = Plan::new(
         timeline.clone(),
         baseline.pass.input.clone(),
         times_are_given,
-    )
-    .with_rollout(args.timeline.at);
+    );
+    plan.rollout = args.timeline.at;
     if plan.is_moved && args.memory.is_stated() {
         return Err(Error::usage(
             "the load begins at another time than the state was read: its controller starts \

@@ -159,7 +159,8 @@ fn save(scenario: &Scenario<'_>, baseline: &Baseline<'_>) -> Result<Option<Error
         load.hpa = Some(baseline.pass.input.snapshot.hpa.key());
     }
     let inputs = [baseline.as_read.as_ref().unwrap_or(&baseline.pass.input)];
-    let saved = Saved::of(&inputs, &scenario.options.also)?.with_load(load.as_ref());
+    let mut saved = Saved::of(&inputs, &scenario.options.also)?;
+    saved.load = load.as_ref();
     Ok(write_saved(path, &saved).err())
 }
 

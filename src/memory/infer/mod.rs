@@ -10,7 +10,7 @@ use super::known::Known;
 use super::past_proposal::{self, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
-use super::spans::{periods, windows};
+use super::spans::longest;
 use super::{
     Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
 };
@@ -290,15 +290,7 @@ pub fn averages_over_target(spec: &HpaSpec) -> bool {
 
 /// Returns the time for which the controller's history of an HPA counts, with a margin.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
-    let (up, down) = windows(&hpa.spec, controller);
-    let period = hpa
-        .spec
-        .behavior
-        .as_ref()
-        .and_then(|behavior| periods(behavior).pop_last());
-    up.max(down)
-        .max(period.unwrap_or_default())
-        .plus(Rhythm::of(controller).longest)
+    longest(&hpa.spec, controller).plus(Rhythm::of(controller).longest)
 }
 
 /// Returns the most likely time of the next pass over the HPA of an input.

@@ -7,12 +7,13 @@ use super::super::states::tests::{above, event, of, pass, second, state};
 use super::super::{Extreme, Knowledge, Possible, Remembered, ground};
 use super::{
     Controller, Evidence, Hpa, Known, Recommendation, Scale, averages_over_target, infer,
-    trusts_events, window, windows, within,
+    trusts_events, window, within,
 };
 use crate::apimachinery::json::SecondsTime;
 use crate::build;
 use crate::calendar::Calendar;
 use crate::memory::recommendations::HeldRecommendation;
+use crate::memory::spans::windows;
 use crate::saved;
 use crate::saved::testing::input;
 use crate::snapshot::Snapshot;

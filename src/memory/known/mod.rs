@@ -579,7 +579,12 @@ impl Known<'_> {
         } = seen;
         let own = Bounds { at_least, at_most };
         match seen.replicas {
-            Some(found) if self.may_be_first(seen.time, seen.until) => own.with(found),
+            Some(found)
+                if self.may_have_started(seen.time, seen.until)
+                    || self.is_first_pass(seen.time) =>
+            {
+                own.with(found)
+            }
             _ => own,
         }
     }
@@ -605,12 +610,7 @@ impl Known<'_> {
     }
 
     /// Whether one of the passes that left a status, which was written at one time and in place until another,
-    /// may be the first pass of a controller over this HPA.
-    fn may_be_first(&self, written: Timestamp, until: Timestamp) -> bool {
-        self.may_have_started(written, until) || self.is_first_pass(written)
-    }
-
-    /// Whether one of these passes may be the first pass of a controller that started when the HPA existed.
+    /// may be the first pass of a controller that started when the HPA existed.
     fn may_have_started(&self, written: Timestamp, until: Timestamp) -> bool {
         match self.lease {
             Some(lease) => {

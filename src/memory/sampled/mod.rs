@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ground;
 use super::rhythm::Rhythm;
-use super::spans::{SECOND, periods, windows};
+use super::spans::{SECOND, longest_period, windows};
 use super::{Delay, Ends, Extreme, Knowledge, Memory, Possible, Remembered};
 use crate::calendar::Calendar;
 use crate::numbers;
@@ -136,11 +136,7 @@ pub(super) fn changes(
     spec: &HpaSpec,
     now: Timestamp,
 ) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
-    let longest = spec
-        .behavior
-        .as_ref()
-        .and_then(|behavior| periods(behavior).pop_last());
-    let Some(longest) = longest else {
+    let Some(longest) = longest_period(spec) else {
         return (vec![Vec::new()], Vec::new());
     };
     let oldest = now.minus(longest);

@@ -13,6 +13,7 @@ use crate::engine::behavior::BehaviorInput;
 use crate::engine::decision::Decision;
 use crate::engine::rules::Rules;
 use crate::engine::seeded;
+use crate::memory::spans::longest;
 use crate::memory::{Ends, Memory, Possible, Remembered};
 use crate::outlook::{Range, Upcoming, proposals};
 use crate::snapshot::Snapshot;
@@ -374,20 +375,7 @@ impl Lookahead<'_> {
 /// Returns the longest time for which a pass may count: the longest stabilization window, or period of a
 /// policy.
 pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
-    let rules = spec
-        .behavior
-        .iter()
-        .flat_map(|b| b.scale_up.iter().chain(&b.scale_down));
-    let seconds = rules.flat_map(|rules| {
-        let periods = rules
-            .policies
-            .iter()
-            .flatten()
-            .map(|policy| policy.period_seconds);
-        periods.chain(rules.stabilization_window_seconds)
-    });
-    let longest = SignedDuration::from_secs(seconds.max().unwrap_or(0).into());
-    longest.max(controller.downscale_stabilization)
+    longest(spec, controller).max(controller.downscale_stabilization)
 }
 
 #[cfg(test)]

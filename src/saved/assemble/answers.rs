@@ -63,12 +63,8 @@ impl Answers<'_> {
                 if let Some(documents) = self.lacking(spec) {
                     return MetricAnswer::Unread(UnreadCause::Missing { documents });
                 }
-                match request {
-                    None => MetricAnswer::PodMetrics,
-                    Some(MetricRequest::Pods(metric)) => self.pods(metric),
-                    Some(MetricRequest::Object(object, metric)) => self.object(object, metric),
-                    Some(MetricRequest::External(metric)) => self.external(metric),
-                }
+                let answer = request.map_or(Ok(MetricAnswer::PodMetrics), |it| self.answer(it));
+                answer.unwrap_or_else(MetricAnswer::Unread)
             })
             .collect()
     }
@@ -140,15 +136,13 @@ impl Answers<'_> {
 
     /// Whether the objects have a value for a request.
     fn has_value(&self, request: MetricRequest<'_>) -> bool {
-        let answer = match request {
-            // Whose pods they are is another question.
-            MetricRequest::Pods(metric) => return self.has_value_of_pod(metric),
-            MetricRequest::Object(object, metric) => self.object(object, metric),
-            MetricRequest::External(metric) => self.external(metric),
-        };
-        match answer {
-            MetricAnswer::Object(values) => !values.is_empty(),
-            MetricAnswer::External(values) => !values.is_empty(),
+        // Whose pods they are is another question.
+        if let MetricRequest::Pods(metric) = request {
+            return self.has_value_of_pod(metric);
+        }
+        match self.answer(request) {
+            Ok(MetricAnswer::Object(values)) => !values.is_empty(),
+            Ok(MetricAnswer::External(values)) => !values.is_empty(),
             _ => false,
         }
     }
@@ -182,27 +176,21 @@ impl Answers<'_> {
         })
     }
 
-    fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        match self.custom(MetricRequest::Pods(metric)) {
-            Ok(values) => MetricAnswer::Pods(values.into_iter().map(MetricValue::of_pod).collect()),
-            Err(unknown) => MetricAnswer::Unread(unknown),
-        }
-    }
-
-    fn object(
-        &self,
-        wanted: &CrossVersionObjectReference,
-        metric: &MetricIdentifier,
-    ) -> MetricAnswer {
-        match self.custom(MetricRequest::Object(wanted, metric)) {
+    /// Returns the answer to a request that the values give.
+    fn answer(&self, request: MetricRequest<'_>) -> Result<MetricAnswer, UnreadCause> {
+        Ok(match request {
+            MetricRequest::Pods(_) => {
+                let values = self.custom(request)?.into_iter();
+                MetricAnswer::Pods(values.map(MetricValue::of_pod).collect())
+            }
             // An object has one value at a time: the first that was read.
-            Ok(values) => match values.first() {
+            MetricRequest::Object(wanted, metric) => match self.custom(request)?.first() {
                 Some(value) => MetricAnswer::Object(vec![value.of_object()]),
                 // An adapter without a value answers "not found", never with an empty list.
                 None => MetricAnswer::Failed(self.absence(wanted, metric)),
             },
-            Err(unknown) => MetricAnswer::Unread(unknown),
-        }
+            MetricRequest::External(metric) => MetricAnswer::External(self.external(metric)?),
+        })
     }
 
     /// Returns the values of a metric of the target's pods or another object.
@@ -293,25 +281,19 @@ impl Answers<'_> {
 
     /// Returns the values that a selector matches. Each list answers a request: what was asked again has the values of the
     /// last one.
-    fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        match self.external_values(metric) {
-            Ok(values) => {
-                let last: HashMap<&Labels, usize> = values
-                    .iter()
-                    .map(|value| (&value.metric_labels, value.list))
-                    .collect();
-                let values = values
-                    .iter()
-                    .filter(|value| last[&value.metric_labels] == value.list);
-                let values = values.map(|value| ExternalValue {
-                    labels: value.metric_labels.clone(),
-                    value: value.value.milli_value(),
-                    timestamp: value.timestamp,
-                });
-                MetricAnswer::External(values.collect())
-            }
-            Err(unknown) => MetricAnswer::Unread(unknown),
-        }
+    fn external(&self, metric: &MetricIdentifier) -> Result<Vec<ExternalValue>, UnreadCause> {
+        let all = self.external_values(metric)?;
+        let labels = all.iter().map(|value| (&value.metric_labels, value.list));
+        let last: HashMap<&Labels, usize> = labels.collect();
+        let current = all
+            .iter()
+            .filter(|value| last[&value.metric_labels] == value.list);
+        let values = current.map(|value| ExternalValue {
+            labels: value.metric_labels.clone(),
+            value: value.value.milli_value(),
+            timestamp: value.timestamp,
+        });
+        Ok(values.collect())
     }
 
     /// Returns the values of an external metric in all lists.

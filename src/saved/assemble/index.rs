@@ -41,10 +41,13 @@ pub(super) struct Index<'o> {
     pub(super) pods: Groups<'o, &'o Shared<Pod>>,
     pub(super) pod_metrics: Groups<'o, &'o Shared<PodMetrics>>,
     /// The workloads, with their whole objects if they are manifests.
-    pub(super) manifests: Groups<'o, (&'o Workload, &'o Option<Undecoded>)>,
+    pub(super) workloads: Groups<'o, (&'o Workload, &'o Option<Undecoded>)>,
+    scaled_objects: Groups<'o, &'o ScaledObject>,
+    vertical_pod_autoscalers: Groups<'o, &'o VerticalPodAutoscaler>,
+    /// The objects around all passes, which have no namespace.
+    everywhere: Surroundings,
     pub(super) target: ScaleLookup<'o>,
     pub(super) requests: ApiRequests<'o>,
-    pub(super) around: Around<'o>,
     /// The namespaces of the HPAs that request each external metric, once they are needed.
     external: OnceCell<ExternalRequests>,
 }
@@ -62,6 +65,8 @@ impl<'o> Index<'o> {
     ) -> Result<Self, Error> {
         let default_namespace = options.default_namespace();
         let stated = |namespace: Option<&'o str>| namespace.unwrap_or(default_namespace);
+        let of = |it: &'o Metadata| stated(it.namespace.as_deref());
+        let vpas = &objects.vertical_pod_autoscalers;
         let workloads = objects.workloads.iter().zip(&objects.undecoded_workloads);
         let state = objects.state.as_ref();
         let mut basis = Vec::new();
@@ -82,14 +87,27 @@ impl<'o> Index<'o> {
             hpas: grouped(&objects.hpas, |it| it.namespace_in(default_namespace)),
             pods: grouped(&objects.pods, |it| stated(it.namespace.as_deref())),
             pod_metrics: grouped(&objects.pod_metrics, |it| stated(it.namespace.as_deref())),
-            manifests: grouped(workloads, |(it, _)| {
-                stated(it.metadata.namespace.as_deref())
-            }),
+            workloads: grouped(workloads, |(it, _)| of(&it.metadata)),
+            scaled_objects: grouped(&objects.scaled_objects, |it| of(&it.metadata)),
+            vertical_pod_autoscalers: grouped(vpas, |it| of(&it.metadata)),
+            everywhere: everywhere(objects, default_namespace),
             target: ScaleLookup::of(objects, default_namespace),
             requests: state.map(ApiRequests::of).unwrap_or_default(),
-            around: Around::new(objects, default_namespace),
             external: OnceCell::new(),
         })
+    }
+
+    /// Returns the objects around the passes of a namespace.
+    pub(super) fn around(&self, namespace: &str) -> Surroundings {
+        let workloads = group(&self.workloads, namespace).iter();
+        let scaled_objects = group(&self.scaled_objects, namespace).iter().copied();
+        let vpas = group(&self.vertical_pod_autoscalers, namespace).iter();
+        Surroundings {
+            workloads: Vec::from_iter(workloads.map(|(it, _)| (*it).clone())).into(),
+            scaled_objects: Vec::from_iter(scaled_objects.cloned()).into(),
+            vertical_pod_autoscalers: Vec::from_iter(vpas.copied().cloned()).into(),
+            ..self.everywhere.clone()
+        }
     }
 
     /// Whether an HPA of another namespace requests an external metric of this name whose value may have these labels.
@@ -147,43 +165,6 @@ impl ExternalRequests {
             own.into_iter().chain(any)
         });
         found.flatten()
-    }
-}
-
-/// The objects around the passes of each namespace.
-pub(super) struct Around<'o> {
-    workloads: Groups<'o, &'o Workload>,
-    scaled_objects: Groups<'o, &'o ScaledObject>,
-    vertical_pod_autoscalers: Groups<'o, &'o VerticalPodAutoscaler>,
-    /// The objects without a namespace.
-    everywhere: Surroundings,
-}
-
-impl<'o> Around<'o> {
-    fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
-        let of = |it: &'o Metadata| it.namespace.as_deref().unwrap_or(default_namespace);
-        Self {
-            workloads: grouped(&objects.workloads, |it| of(&it.metadata)),
-            scaled_objects: grouped(&objects.scaled_objects, |it| of(&it.metadata)),
-            vertical_pod_autoscalers: grouped(&objects.vertical_pod_autoscalers, |it| {
-                of(&it.metadata)
-            }),
-            everywhere: everywhere(objects, default_namespace),
-        }
-    }
-
-    /// Returns the objects of a namespace.
-    pub(super) fn of(&self, namespace: &str) -> Surroundings {
-        fn cloned<T: Clone>(objects: &[&T]) -> Vec<T> {
-            objects.iter().copied().cloned().collect()
-        }
-        Surroundings {
-            workloads: cloned(group(&self.workloads, namespace)).into(),
-            scaled_objects: cloned(group(&self.scaled_objects, namespace)).into(),
-            vertical_pod_autoscalers: cloned(group(&self.vertical_pod_autoscalers, namespace))
-                .into(),
-            ..self.everywhere.clone()
-        }
     }
 }
 

@@ -5,18 +5,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::choose::{empty, not_own, own_and_neighbours};
 use super::{Index, Place, Portion};
-use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
 use crate::error::{Error, listed};
 use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::saved::state::ControllerState;
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::pod::{Meta, Pod};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::selection::Selection;
 use crate::snapshot::{Listed, ScaleSelector, named};
 
@@ -43,7 +41,7 @@ pub fn assemble_all(
     let default_namespace = options.default_namespace();
     let is_wanted = |object: &&UndecodedHpa| {
         namespace.is_none_or(|wanted| object.namespace_in(default_namespace) == wanted)
-            && selection.wants(labels(&object.json).as_ref(), |named| object.is(named))
+            && selection.wants(object.labels.as_ref(), |named| object.is(named))
     };
     let [own, neighbours] = own_and_neighbours(objects, default_namespace);
     let left_out = neighbours.into_iter().filter(is_wanted).count();
@@ -146,17 +144,6 @@ fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
         listed(&repeated)
     ))
     .hint("keep one of each"))
-}
-
-/// Returns the labels of an HPA; `None` if they are malformed.
-fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
-    #[derive(Deserialize)]
-    struct NamespacedObject {
-        metadata: Meta<'static>,
-    }
-    decode::<NamespacedObject>(json)
-        .ok()
-        .map(|object| object.metadata.labels.into_owned())
 }
 
 /// Returns the part of a namespace for each of its HPAs: what their selectors match, and the pods that their targets

@@ -158,7 +158,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 // The objects are those of a cluster, reduced to what a pass uses.
                 Some(_) => Vec::new(),
                 None => {
-                    let workloads = group(&index.manifests, namespace);
+                    let workloads = group(&index.workloads, namespace);
                     WorkloadManifest::all(workloads.iter().copied(), options.validate)
                 }
             },
@@ -172,7 +172,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 .collect::<Vec<_>>()
                 .into(),
             each_once,
-            surroundings: index.around.of(namespace),
+            surroundings: index.around(namespace),
         }
     }
 
@@ -536,7 +536,7 @@ fn time_of_pass(
 
 /// Returns the notes about the manifest of the target. One with a status is assumed to be accepted.
 fn notes_of_target(manifest: &WorkloadManifest, notes: &mut Vec<Note>) -> Result<Vec<Note>, Error> {
-    match manifest.notes() {
+    match manifest.notes.clone() {
         Err(e) if manifest.object.status.is_some() => {
             notes.push(Note::new(format!(
                 "taken as accepted by an API server, because it has a status, in spite of this: {e}"

@@ -52,7 +52,7 @@ impl<'o> ApiRequests<'o> {
 
     /// Returns the error of a request for an HPA.
     pub(super) fn error(&self, hpa: &Hpa, api: Api, metric: Option<&str>) -> Option<&'o ApiError> {
-        let own = group(&self.errors, &key(hpa)).iter();
+        let own = group(&self.errors, &hpa.key()).iter();
         own.chain(&self.errors_of_all)
             .filter(|(_, error)| {
                 let limit = error.metric.as_deref();
@@ -64,7 +64,7 @@ impl<'o> ApiRequests<'o> {
 
     /// Returns the answers of the metrics APIs for an HPA.
     pub(super) fn answers(&self, hpa: &Hpa) -> &[&'o ApiAnswer<'o>] {
-        group(&self.answers, &key(hpa))
+        group(&self.answers, &hpa.key())
     }
 
     /// Returns the answer of the resource metrics API for an HPA.
@@ -73,8 +73,4 @@ impl<'o> ApiRequests<'o> {
         let answer = answers.find(|answer| answer.api == Api::Resource)?;
         Some(answer.pod_metrics.as_deref().unwrap_or_default())
     }
-}
-
-fn key(hpa: &Hpa) -> String {
-    format!("{}/{}", hpa.namespace, hpa.name)
 }

@@ -48,12 +48,12 @@ impl<'o> ScaleLookup<'o> {
         }
     }
 
-    /// Returns a lookup among these workloads of the HPA's namespace, which are complete.
-    fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
+    /// Returns a lookup of an HPA's target among the workloads of a cluster.
+    fn among(workloads: &'o [Workload], hpa: &'o Hpa) -> Self {
         Self {
             scales: Groups::new(),
             workloads: grouped(workloads, |it| &it.metadata.name),
-            default_namespace: namespace,
+            default_namespace: &hpa.namespace,
             is_complete: true,
             is_cluster: true,
         }
@@ -170,11 +170,6 @@ impl ScaleLookup<'_> {
         same.find_map(|it| Counted::new(replicas, &it.metadata.managed_fields, now))
     }
 
-    /// Whether the target itself is in the input.
-    fn has_workload(&self, hpa: &Hpa) -> bool {
-        matches!(self.workload(hpa), Ok(Some(_)))
-    }
-
     fn workload<'t>(&'t self, hpa: &'t Hpa) -> Result<Option<&'t Workload>, Error> {
         let named = self.alike(hpa);
         let mut workloads = named.filter(|workload| self.is_beside(&workload.metadata, hpa));
@@ -233,14 +228,10 @@ pub(crate) fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleErr
     let mut objects = Objects::default();
     file::read_answer(target, "the answer", &mut objects)?;
     let kind = &hpa.spec.scale_target_ref.kind;
-    let workload = objects.workloads.first().filter(|it| scales(it, hpa));
+    let lookup = ScaleLookup::among(&[], hpa);
+    let workload = objects.workloads.first().filter(|it| lookup.is_of(it, hpa));
     let not_it = || Error::failed(format!("the answer is not the {kind}"));
     scale_in(hpa, Some(workload.ok_or_else(not_it)?))
-}
-
-/// Whether an HPA scales a workload of its namespace.
-fn scales(workload: &Workload, hpa: &Hpa) -> bool {
-    lookup(hpa, std::slice::from_ref(workload)).has_workload(hpa)
 }
 
 /// Returns the same result for a target that was read from a cluster; `None` if the cluster has no such
@@ -254,17 +245,12 @@ pub(crate) fn scale_in(
     target: Option<&Workload>,
 ) -> Result<Result<Scale, ScaleError>, Error> {
     let workloads = target.map_or(&[][..], std::slice::from_ref);
-    let mut scale = lookup(hpa, workloads).scale(hpa, &ApiRequests::default())?;
+    let mut scale = ScaleLookup::among(workloads, hpa).scale(hpa, &ApiRequests::default())?;
     // A server omits the status of a target that its controller has not seen yet.
     if let (Ok(scale), Some(Workload { status: None, .. })) = (&mut scale, target) {
         scale.status_replicas = 0;
     }
     Ok(scale)
-}
-
-/// Looks for the target of an HPA among the workloads of a cluster.
-fn lookup<'o>(hpa: &'o Hpa, workloads: &'o [Workload]) -> ScaleLookup<'o> {
-    ScaleLookup::among(workloads, &hpa.namespace)
 }
 
 /// Whether a workload is of the target's kind.

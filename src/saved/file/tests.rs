@@ -396,26 +396,28 @@ fn a_load_is_read_as_it_was_saved() {
         LoadNote::Throttled(0.1 + 0.2),
     ];
     proptest::proptest!(|(rows in rows, columns in proptest::collection::vec(cell, 3), source in cell)| {
-        let mut cells = Rows::default();
-        rows.into_iter().for_each(|row| cells.push(row));
-        let query = LoadQuery { of: columns[0].clone(), query: source.clone() };
-        let load = Load {
-            hpa: Some("shop/web".to_owned()),
-            source,
-            queries: vec![query],
-            metrics_after: None,
-            ready_after: Some(GoDuration(SignedDuration::from_millis(12_500))),
-            notes: notes.to_vec(),
-            columns,
-            rows: cells,
-            lines: None,
-        };
-        let mut json = Vec::new();
-        Saved::of(&[], &[]).unwrap().with_load(Some(&load)).write(&mut json).unwrap();
-        let mut objects = Objects::default();
-        read_text(std::str::from_utf8(&json).unwrap(), "saved", &mut objects).unwrap();
-        assert_eq!(objects.load, Some(load));
-    });
+           let mut cells = Rows::default();
+           rows.into_iter().for_each(|row| cells.push(row));
+           let query = LoadQuery { of: columns[0].clone(), query: source.clone() };
+           let load = Load {
+               hpa: Some("shop/web".to_owned()),
+               source,
+               queries: vec![query],
+               metrics_after: None,
+               ready_after: Some(GoDuration(SignedDuration::from_millis(12_500))),
+               notes: notes.to_vec(),
+               columns,
+               rows: cells,
+               lines: None,
+           };
+           let mut json = Vec::new();
+           let mut saved = Saved::of(&[], &[]).unwrap();
+    saved.load = Some(&load);
+    saved.write(&mut json).unwrap();
+           let mut objects = Objects::default();
+           read_text(std::str::from_utf8(&json).unwrap(), "saved", &mut objects).unwrap();
+           assert_eq!(objects.load, Some(load));
+       });
 }
 
 #[test]

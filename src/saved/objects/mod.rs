@@ -14,6 +14,7 @@ use super::state::ControllerState;
 use super::wire::ScaleObject;
 use crate::apimachinery::json::decode;
 use crate::apimachinery::names;
+use crate::apimachinery::selector::Labels;
 use crate::apimachinery::similar;
 use crate::args::{Named, Target};
 use crate::error::listed;
@@ -305,6 +306,8 @@ pub struct UndecodedHpa {
     pub name: String,
     /// The HPA's namespace, if stated.
     pub namespace: Option<String>,
+    /// The HPA's labels; `None` without metadata.
+    pub labels: Option<Labels>,
     /// The whole object.
     pub json: String,
 }

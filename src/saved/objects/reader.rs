@@ -439,6 +439,7 @@ impl UndecodedHpa {
             line: source.line,
             name,
             namespace: metadata.namespace.map(Into::into),
+            labels: fields.get("metadata").map(|_| metadata.labels.into_owned()),
             json,
         })
     }

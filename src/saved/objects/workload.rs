@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use super::source::{SourceText, part, read_raw};
 use crate::apimachinery::json::unique_map;
-use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
@@ -16,21 +15,13 @@ use crate::snapshot::surroundings::{
     Ordinals, ScaleDown, UpdateStrategy, Workload, WorkloadStatus,
 };
 
-/// The status of a workload. A count of zero is omitted, but then the controller has stated the generation that it observed.
+/// What the status of a workload states. A count of zero is omitted, but then the controller has stated the generation
+/// that it observed.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct WorkloadStatusFields {
+struct StatedStatus {
     replicas: Option<i32>,
     observed_generation: Option<IgnoredAny>,
-    ready_replicas: Option<i32>,
-    updated_replicas: Option<i32>,
-    update_revision: String,
-    #[serde(rename = "currentPodHash")]
-    current_pod_hash: String,
-    #[serde(rename = "HPAReplicas")]
-    hpa_replicas: Option<i32>,
-    selector: Option<String>,
-    conditions: Vec<Condition>,
 }
 
 /// The spec of a workload.
@@ -102,17 +93,11 @@ pub(super) fn workload<E: Error>(
         ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
         (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,
     };
-    let status: WorkloadStatusFields = part(fields, "status", source)?;
-    let WorkloadStatusFields {
-        update_revision,
-        current_pod_hash,
-        conditions,
-        ..
-    } = status;
-    let omitted = status.observed_generation.map(|_| 0);
-    let counted = status.replicas.or(omitted).or(status.hpa_replicas);
+    let status: WorkloadStatus = part(fields, "status", source)?;
+    let stated: StatedStatus = part(fields, "status", source)?;
+    let omitted = stated.observed_generation.map(|_| 0);
+    let counted = stated.replicas.or(omitted).or(status.hpa_replicas);
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
-    let ready_replicas = status.ready_replicas.or(omitted);
     let updated_replicas = status.updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
         group: group.to_owned(),
@@ -128,13 +113,11 @@ pub(super) fn workload<E: Error>(
         template: template.map(Box::new),
         status: counted.map(|replicas| WorkloadStatus {
             replicas,
-            ready_replicas,
+            ready_replicas: status.ready_replicas.or(omitted),
             updated_replicas,
-            update_revision,
-            current_pod_hash,
             hpa_replicas: status.hpa_replicas.filter(|_| kind == "Rollout"),
             selector: status.selector.filter(|_| kind == "Rollout"),
-            conditions,
+            ..status
         }),
     })
 }

@@ -41,7 +41,8 @@ pub struct Saved<'a> {
     targets: Vec<ScaledTarget<'a>>,
     /// The pods, with their namespaces.
     pods: Vec<(&'a str, &'a Pod)>,
-    load: Option<&'a Load>,
+    /// A load, to be played again.
+    pub load: Option<&'a Load>,
 }
 
 impl<'a> Saved<'a> {
@@ -59,12 +60,6 @@ impl<'a> Saved<'a> {
             pods: pods(inputs)?,
             load: None,
         })
-    }
-
-    /// Adds a load, to be played again.
-    #[must_use]
-    pub fn with_load(self, load: Option<&'a Load>) -> Self {
-        Self { load, ..self }
     }
 
     /// Writes the state object by object.
@@ -96,21 +91,10 @@ impl<'a> Saved<'a> {
                 ScaleObject::of(hpa, scale, *counted),
             )?;
         }
-        for (namespace, pod) in &self.pods {
-            items.add("v1", "Pod", pod.to_json(namespace))?;
-        }
-        let mut seen: HashSet<(&str, &str)> = self
-            .pods
-            .iter()
-            .map(|(namespace, pod)| (*namespace, &*pod.name))
-            .collect();
-        for pod in inputs
-            .iter()
-            .flat_map(|input| input.surroundings.servers.iter())
-        {
-            let Some(namespace) = pod.namespace.as_deref() else {
-                continue;
-            };
+        let servers = inputs.iter().flat_map(|it| it.surroundings.servers.iter());
+        let placed = servers.filter_map(|pod| Some((pod.namespace.as_deref()?, &**pod)));
+        let mut seen = HashSet::new();
+        for (namespace, pod) in self.pods.iter().copied().chain(placed) {
             if seen.insert((namespace, &pod.name)) {
                 items.add("v1", "Pod", pod.to_json(namespace))?;
             }

@@ -25,48 +25,24 @@ pub(super) fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -
         surroundings,
         ..
     } = input;
-    let message;
-    let mut failures: Vec<(Api, Option<&str>, FailedRequest<'_>)> = Vec::new();
-    match &snapshot.scale {
-        Err(ScaleError::Mapping(message)) => {
-            failures.push((Api::Mapping, None, FailedRequest::of(message)));
-        }
-        Err(ScaleError::Get(message)) => {
-            failures.push((Api::Scale, None, FailedRequest::of(message)));
-        }
-        Err(ScaleError::Missing(target)) => {
-            message = no_target(target);
-            let failure = FailedRequest {
-                missing: Some(Documents::Scale),
-                ..FailedRequest::of(&message)
-            };
-            failures.push((Api::Scale, None, failure));
-        }
+    let of_scale = match &snapshot.scale {
+        Err(ScaleError::Mapping(message)) => Some(failed(Api::Mapping, None, message)),
+        Err(ScaleError::Get(message)) => Some(failed(Api::Scale, None, message)),
+        Err(ScaleError::Missing(target)) => Some(no_target(target)),
         // The target itself says so.
-        Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
-    }
-    if let Some(message) = &snapshot.scale_update_error {
-        failures.push((Api::ScaleUpdate, None, FailedRequest::of(message)));
-    }
-    for (spec, answer) in answered(snapshot, also) {
-        if let Some(failure) = failure(answer)
-            && MetricRequest::of(spec).is_none()
-        {
-            let (api, name) = asked(spec);
-            failures.push((api, name, failure));
-        }
-    }
+        Err(ScaleError::NoReplicas { .. }) | Ok(_) => None,
+    };
+    let update = snapshot.scale_update_error.iter();
+    let of_update = update.map(|message| failed(Api::ScaleUpdate, None, message));
+    let metrics = answered(snapshot, also).filter(|(spec, _)| MetricRequest::of(spec).is_none());
+    let of_metrics = metrics.filter_map(|(spec, answer)| failure(spec, answer));
     let mut errors = Vec::new();
-    for (api, metric, failure) in failures {
+    for failure in of_scale.into_iter().chain(of_update).chain(of_metrics) {
+        let is_of_scale = matches!(failure.api, Api::Mapping | Api::Scale);
         let error = ApiError {
-            api,
-            metric: metric.map(str::to_owned),
             hpa: hpa.map(str::to_owned),
-            message: failure.message.to_owned(),
-            denied: failure.denied,
-            unanswered: failure.unanswered,
-            missing: failure.missing,
-            assumed: surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale),
+            assumed: surroundings.lacks_scale && is_of_scale,
+            ..failure
         };
         if !errors.contains(&error) {
             errors.push(error);
@@ -86,66 +62,62 @@ pub(super) fn of_rivals(inputs: &[&Input]) -> Vec<ApiError> {
         let rivals = input.surroundings.rivals.iter().map(Hpa::key);
         let unseen = rivals.filter(|key| seen.insert(key.clone()));
         errors.extend(unseen.map(|key| ApiError {
-            api: Api::Scale,
-            metric: None,
             hpa: Some(key),
-            message: no_target(target),
-            denied: false,
-            unanswered: false,
-            missing: Some(Documents::Scale),
             assumed: input.surroundings.lacks_scale,
+            ..no_target(target)
         }));
     }
     errors
 }
 
-/// Returns the message for a target that the input lacks.
-fn no_target(target: &str) -> String {
-    format!("the input has no {target}")
-}
-
-/// The saved parts of a failed request, as in [`ApiError`].
-#[derive(Default)]
-struct FailedRequest<'a> {
-    message: &'a str,
-    denied: bool,
-    unanswered: bool,
-    missing: Option<Documents>,
-}
-
-impl<'a> FailedRequest<'a> {
-    /// A failure that is the controller's, too.
-    fn of(message: &'a str) -> Self {
-        Self {
-            message,
-            ..Self::default()
-        }
+/// Returns the failure of the request for the scale of a target that the input lacks.
+fn no_target(target: &str) -> ApiError {
+    ApiError {
+        missing: Some(Documents::Scale),
+        ..failed(Api::Scale, None, &format!("the input has no {target}"))
     }
 }
 
-fn failure(answer: &MetricAnswer) -> Option<FailedRequest<'_>> {
-    match answer {
-        MetricAnswer::Failed(message) => Some(FailedRequest::of(message)),
-        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some(FailedRequest {
+/// Returns a failure that is the controller's, too.
+fn failed(api: Api, metric: Option<&str>, message: &str) -> ApiError {
+    ApiError {
+        api,
+        metric: metric.map(str::to_owned),
+        hpa: None,
+        message: message.to_owned(),
+        denied: false,
+        unanswered: false,
+        missing: None,
+        assumed: false,
+    }
+}
+
+/// Returns the failure of the request for a metric, if it failed.
+fn failure(spec: &MetricSpec, answer: &MetricAnswer) -> Option<ApiError> {
+    let (api, name) = asked(spec);
+    let error = |message: &str| failed(api, name, message);
+    Some(match answer {
+        MetricAnswer::Failed(message) => error(message),
+        MetricAnswer::Unread(UnreadCause::Refused { message }) => ApiError {
             denied: true,
-            ..FailedRequest::of(message)
-        }),
-        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => Some(FailedRequest {
+            ..error(message)
+        },
+        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => ApiError {
             unanswered: true,
-            ..FailedRequest::of(message)
-        }),
+            ..error(message)
+        },
         MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
             let message = match documents {
                 Documents::Samples => "not in the history",
                 _ => "not in the input",
             };
-            Some(FailedRequest {
+            ApiError {
                 missing: Some(*documents),
-                ..FailedRequest::of(message)
-            })
+                ..error(message)
+            }
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// Returns the requested metrics, with their answers. Metrics that are named only in the metadata of a
@@ -187,25 +159,18 @@ pub(super) fn answers_to<'a>(input: &'a Input, also: &'a [MetricSpec]) -> Vec<Ap
             MetricRequest::Object(object, metric) => (Some(object.clone()), metric),
         };
         let values = values(answered);
-        let failure = failure(answered);
+        let failure = failure(spec, answered);
         if values.is_none() && failure.is_none() {
             continue;
         }
-        let message = failure.as_ref().map(|it| it.message.to_owned());
-        let FailedRequest {
-            denied,
-            unanswered,
-            missing,
-            ..
-        } = failure.unwrap_or_default();
         answers.push(ApiAnswer {
             metric: Some(metric.clone()),
             described_object,
             values,
-            message,
-            denied,
-            unanswered,
-            missing,
+            denied: failure.as_ref().is_some_and(|it| it.denied),
+            unanswered: failure.as_ref().is_some_and(|it| it.unanswered),
+            missing: failure.as_ref().and_then(|it| it.missing),
+            message: failure.map(|it| it.message),
             ..bare_answer(snapshot, asked(spec).0)
         });
     }

@@ -290,13 +290,10 @@ impl Phase {
     }
 
     fn from_api(phase: &str) -> Self {
-        match phase {
-            "Pending" => Self::Pending,
-            "Running" => Self::Running,
-            "Failed" => Self::Failed,
-            "Succeeded" => Self::Succeeded,
-            _ => Self::Other,
-        }
+        [Self::Pending, Self::Running, Self::Failed, Self::Succeeded]
+            .into_iter()
+            .find(|it| it.as_str() == phase)
+            .unwrap_or_default()
     }
 }
 

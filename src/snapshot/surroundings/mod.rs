@@ -219,11 +219,6 @@ pub enum SupposedTemplate {
 }
 
 impl SupposedTemplate {
-    /// Whether nothing states the request of a resource, so that the amount of a percentage is unknown.
-    fn invents_request(&self, resource: &str) -> bool {
-        matches!(self, Self::Unknown { requests, .. } if requests.get(resource).is_some())
-    }
-
     /// Whether nothing names a container, so that the only container has an invented name.
     pub(crate) fn names_no_container(&self) -> bool {
         matches!(self, Self::Unknown { containers, .. } if containers.is_empty())
@@ -231,10 +226,11 @@ impl SupposedTemplate {
 }
 
 impl Surroundings {
-    /// Whether pods are assumed with some request of a resource, because nothing states it.
+    /// Whether pods are assumed with some request of a resource, because nothing states it, so that the amount of a
+    /// percentage is unknown.
     pub(crate) fn invents_request(&self, resource: &str) -> bool {
-        let supposed = self.supposed.as_ref();
-        supposed.is_some_and(|supposed| supposed.template.invents_request(resource))
+        let template = self.supposed.as_ref().map(|it| &it.template);
+        matches!(template, Some(SupposedTemplate::Unknown { requests, .. }) if requests.get(resource).is_some())
     }
 
     /// Returns the workload that a reference names.

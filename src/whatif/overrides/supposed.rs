@@ -104,7 +104,7 @@ pub fn suppose_pods(
         return Ok(());
     };
     if let Some(manifest) = candidate {
-        manifest.notes()?;
+        manifest.notes.clone()?;
     }
     let made = workload.and_then(|own| own.template.as_deref()).map(as_pod);
     let (template, mut pod) = match (made, candidate) {

@@ -147,7 +147,7 @@ fn check_selector(
 
 /// Adds the notes on a manifest that apply in any case, and the replicas that it states.
 fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
-    let mut notes = manifest.notes()?;
+    let mut notes = manifest.notes.clone()?;
     let WorkloadManifest { object, origin, .. } = manifest;
     let reference = object.reference();
     let namespace = &input.snapshot.hpa.namespace;

@@ -94,12 +94,13 @@ impl Error {
         self
     }
 
-    /// Puts what it is about before the message.
+    /// Puts what it is about before the message, which is then no longer kubectl's.
     #[must_use]
     pub(crate) fn within(self, what: impl fmt::Display) -> Self {
         Self {
             message: format!("{what}: {}", self.message),
             retried: None,
+            bare: false,
             ..self
         }
     }

@@ -169,7 +169,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
     let thresholds = thresholds(&assumed, curve);
     assert_reported(&snapshot.hpa.key(), &expectations);
-    let prediction = Prediction::new(
+    let mut prediction = Prediction::new(
         Explanation::new(&assumed),
         overrides,
         timeline.as_ref(),
@@ -177,8 +177,8 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         expectations,
         thresholds,
         &observed,
-    )
-    .with_kept_targets(kept_targets(&observed, &assumed));
+    );
+    prediction.kept_targets = kept_targets(&observed, &assumed);
     assert_structured(&prediction);
     for (layout, wide) in layouts() {
         let shown = Page::of_prediction(&prediction, wide);

@@ -178,20 +178,17 @@ impl Applied {
 }
 
 /// Checks the preconditions of the command line against a target; worded as by `kubectl scale`.
-pub fn precondition(
-    state: &ScaleState,
-    replicas: Option<i32>,
-    resource_version: Option<&str>,
-) -> Option<String> {
+pub fn precondition(state: &ScaleState, how: &How) -> Option<String> {
     let ScaleState {
         replicas: was,
         resource_version: version,
         ..
     } = state;
-    if let Some(want) = replicas.filter(|want| want != was) {
+    if let Some(want) = how.current_replicas.filter(|want| want != was) {
         return Some(format!("Expected replicas to be {want}, was {was}"));
     }
-    let want = resource_version.filter(|want| want != version)?;
+    let stated = how.resource_version.as_deref();
+    let want = stated.filter(|want| want != version)?;
     Some(format!(
         "Expected resource version to be {want}, was {version}"
     ))

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 
 use super::connect::environment::Environment;
 use super::connect::kubeconfig::words;
-use super::connect::{Elsewhere, prepare_elsewhere};
+use super::connect::prepare_elsewhere;
 use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
+use super::http::retry::Patience;
 use super::http::status::{ApiStatus, ResourcePath};
 use super::http::tls::TlsRemedy;
 use super::progress::Progress;
@@ -46,11 +47,12 @@ const TOO_MUCH: [&str; 6] = [
 /// A connection to a Prometheus.
 #[derive(Debug)]
 pub struct Prometheus {
-    session: Session,
+    /// Its session, for messages about it.
+    pub(crate) session: Session,
     /// The start of its paths; empty if it is reached without the API server.
     base: String,
     /// The server's name in messages, without credentials.
-    name: String,
+    pub(crate) name: String,
     /// The headers that are sent with each request.
     headers: Vec<HeaderName>,
     /// The flags to type for a smaller query.
@@ -60,18 +62,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Returns its name, without credentials.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     fn is_direct(&self) -> bool {
         self.base.is_empty()
-    }
-
-    /// Returns its session, for messages about it.
-    pub fn session(&self) -> &Session {
-        &self.session
     }
 
     /// Returns the result of a query at a time.
@@ -195,7 +187,7 @@ impl Prometheus {
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
         let response = self
             .session
-            .get_unless(&path, |status| said(status).is_some())
+            .get_with(&path, Patience::Unless(|status| said(status).is_some()))
             .await
             .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
@@ -450,12 +442,7 @@ impl PrometheusAccess {
                 Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
             })?;
         }
-        let other = Elsewhere {
-            url,
-            headers: self.headers.clone(),
-            authority,
-        };
-        prepare_elsewhere(other, &self.flags, env)
+        prepare_elsewhere(url, self.headers.clone(), authority, &self.flags, env)
             .map(Session::new)
             .map_err(|e| e.within("--prometheus"))
     }

@@ -133,29 +133,16 @@ fn action_lock() -> MutexGuard<'static, Option<Action>> {
     ACTION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the error if no signal can be listened to.
-pub(crate) fn unheard(e: &io::Error) -> Error {
-    Error::failed(format!("failed to listen for signals: {e}"))
-}
-
 /// The signals that the program receives. Once this is dropped, they end the program again.
 pub(crate) struct Signals(UnboundedReceiver<u8>);
 
 impl Signals {
-    /// Listens for signals; meanwhile, none ends the program directly.
-    pub(crate) fn new() -> io::Result<Self> {
-        Self::told(None)
-    }
-
-    /// Listens while work may be blocked, such as by a file that never begins: a signal ends the program
-    /// directly after the given time.
-    pub(crate) fn within(patience: Duration) -> io::Result<Self> {
-        Self::told(Some(patience))
-    }
-
-    fn told(patience: Option<Duration>) -> io::Result<Self> {
+    /// Listens for signals; meanwhile, none ends the program directly, unless work may be blocked, such as by a file that
+    /// never begins: then a signal does after this time.
+    pub(crate) fn new(patience: Option<Duration>) -> Result<Self, Error> {
         let (sender, receiver) = unbounded_channel();
-        let mut action = listening()?;
+        let unheard = |e| Error::failed(format!("failed to listen for signals: {e}"));
+        let mut action = listening().map_err(unheard)?;
         // The action that ends the program if no one receives the signal.
         let before = Arc::new(Mutex::new(action.take()));
         let act = move |code: u8| match &mut *before.lock().unwrap_or_else(PoisonError::into_inner)

@@ -8,8 +8,8 @@ use futures_util::future::{Either, select};
 use tokio::pin;
 use tokio::sync::watch;
 
+use crate::cluster::signals::Signals;
 pub use crate::cluster::signals::on_signal;
-use crate::cluster::signals::{Signals, unheard};
 use crate::cluster::{Failure, FailureKind, Session};
 use crate::error::{Error, ErrorKind};
 
@@ -30,7 +30,7 @@ impl Interrupts {
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let (sender, receiver) = watch::channel(Come::default());
         // Kept until the program says what was written, or a signal could end it before.
-        let mut signals = ManuallyDrop::new(Signals::new().map_err(|e| unheard(&e))?);
+        let mut signals = ManuallyDrop::new(Signals::new(None)?);
         let session = session.clone();
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {

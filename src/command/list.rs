@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::fail_on::{FindingsWatch, counted};
+use super::fail_on::{FindingsWatch, WatchedPass, counted};
 use super::progress::{reading, shown};
 use super::state::{options, pass, unanswered, with_remedy, without_target};
 use super::{Answer, Terminal, connected, write_saved};
@@ -24,14 +24,14 @@ use crate::cluster::Session;
 use crate::cluster::fetch::list::fetch_all;
 use crate::cluster::observed;
 use crate::cluster::progress::Progress;
-use crate::cluster::signals::{Signals, unheard};
+use crate::cluster::signals::Signals;
 use crate::error::{Error, ErrorKind, listed};
 use crate::numbers;
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
-use crate::report::expected::{Judged, expected};
+use crate::report::expected::expected;
 use crate::report::list::{ExplanationList, Row, SPARE, one_by_one, overview, row};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
@@ -189,7 +189,7 @@ impl<'a> ListCommand<'a> {
             &progress,
             &explain,
         );
-        let mut signals = Signals::new().map_err(|e| unheard(&e))?;
+        let mut signals = Signals::new(None)?;
         // On a terminal, the lines of the answer would mix with the progress.
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);
@@ -259,14 +259,8 @@ impl<'a> ListCommand<'a> {
             Ok(pass) => unanswered(pass).map(|e| with_remedy(e, &pass.input.notes)),
             Err(e) => Some(e.clone()),
         };
-        let mut failed = Vec::new();
-        let mut verdict = ExpectationVerdict::Holds;
-        let mut judged = None;
-        if let Ok(of) = &explained.result {
-            let watched = watch.judged(of, Some(explained.key()));
-            (failed, verdict) = (watched.messages, watched.verdict);
-            judged = Some(watched.judged);
-        }
+        let result = explained.result.as_ref().ok();
+        let watched = result.map(|of| watch.judged(of, Some(explained.key())));
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);
         let keeps = args.save.is_some() || args.output == Some(Output::Yaml);
@@ -274,9 +268,7 @@ impl<'a> ListCommand<'a> {
         Ok(ListedHpa {
             text,
             cells,
-            failed,
-            verdict,
-            judged,
+            watched,
             error,
             hint,
             pass: kept,
@@ -310,10 +302,11 @@ impl<'a> ListCommand<'a> {
             });
         }
         for hpa in &hpas {
-            let failed = hpa.failed.iter();
-            messages.extend(failed.map(|it| format!("{}: {it}", hpa.pass.key())));
+            let found = hpa.watched.iter().flat_map(|it| &it.messages);
+            messages.extend(found.map(|it| format!("{}: {it}", hpa.pass.key())));
         }
-        let verdicts = hpas.iter().map(|hpa| hpa.verdict);
+        let watched = hpas.iter().filter_map(|hpa| hpa.watched.as_ref());
+        let verdicts = watched.map(|it| it.verdict);
         let all_answered = hpas.iter().all(|hpa| hpa.error.is_none());
         let verdict = counted(
             verdicts.max().unwrap_or(ExpectationVerdict::Holds),
@@ -367,8 +360,8 @@ impl<'a> ListCommand<'a> {
                 if output != Some(Output::Markdown) {
                     return Ok(page::rows(&overview, &SPARE, &terminal.layout()));
                 }
-                let judged = hpas.iter_mut().filter_map(|hpa| hpa.judged.take());
-                let expected = expected(&Vec::from_iter(judged));
+                let watched = hpas.iter().filter_map(|hpa| hpa.watched.as_ref());
+                let expected = expected(&Vec::from_iter(watched.map(|it| it.judged.clone())));
                 Ok(rows(&overview, expected.as_ref()))
             }
         }
@@ -422,11 +415,8 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
             None => groups.push((vec![key], took, e)),
         }
     }
-    let named = groups.into_iter().map(|(keys, _, e)| Error {
-        bare: false,
-        ..e.within(listed(&keys))
-    });
-    named.collect()
+    let named = groups.into_iter();
+    named.map(|(keys, _, e)| e.within(listed(&keys))).collect()
 }
 
 /// The explained HPAs, and what limited the list.
@@ -463,12 +453,8 @@ struct ListedHpa {
     text: String,
     /// The row of the table.
     cells: Option<Row>,
-    /// The findings that `--fail-on` matches, and what of it is unknown.
-    failed: Vec<String>,
-    /// The verdict on `--fail-on`, for the exit code.
-    verdict: ExpectationVerdict,
-    /// The verdict on `--fail-on`, for a comment.
-    judged: Option<Judged>,
+    /// The verdict on `--fail-on`, if there is an answer.
+    watched: Option<WatchedPass>,
     /// The reason why there is no answer.
     error: Option<Error>,
     /// The input that a pass still needs, if the target is missing. This does not count as a failure: an

@@ -36,7 +36,8 @@ pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
 /// The query to Prometheus, read before anything is sent.
 pub(super) struct Query<'a> {
     access: PrometheusAccess,
-    args: &'a PrometheusArgs,
+    /// The flags, with the queries that were typed.
+    pub(super) args: &'a PrometheusArgs,
 }
 
 impl<'a> Query<'a> {
@@ -119,7 +120,7 @@ impl<'a> Query<'a> {
         let asked = ask(&way).await;
         let notes = match self.access.server {
             PrometheusServer::Service { .. } => Vec::new(),
-            PrometheusServer::Url(_) => messages(way.session(), self.access.flags.verbosity),
+            PrometheusServer::Url(_) => messages(&way.session, self.access.flags.verbosity),
         };
         match asked {
             Ok(answer) => Ok((answer, notes)),
@@ -135,11 +136,6 @@ impl<'a> Query<'a> {
     fn connect(&self, session: Option<&Session>, less: &'static str) -> Result<Prometheus, Error> {
         let env = Environment::of_process(false);
         self.access.connect(session, &env, less)
-    }
-
-    /// Returns the queries that were typed.
-    pub(super) fn typed(&self) -> &PrometheusArgs {
-        self.args
     }
 }
 
@@ -188,7 +184,7 @@ async fn ask(
         };
         let questions = wanted.questions(scraped, grid.step);
         let answered = way.answers(questions, grid, &progress).await?;
-        let (metrics, name) = (metrics.clone(), way.name().to_owned());
+        let (metrics, name) = (metrics.clone(), way.name.clone());
         let min = hpa.spec.min_replicas;
         let requested: Vec<_> = metrics.iter().map(|spec| request(snapshot, spec)).collect();
         way.aside(move || {

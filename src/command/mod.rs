@@ -25,7 +25,7 @@ use std::time::Duration;
 use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::args::{Cli, ConnectionFlags, Form, Verb, command_line, meant_as_type, states_no_type};
-use crate::cluster::signals::{Signals, unheard};
+use crate::cluster::signals::Signals;
 use crate::cluster::{self, Environment, Session, connect};
 use crate::error::{Error, ErrorKind};
 use crate::render::layout::Layout;
@@ -157,7 +157,7 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let answer = runtime.block_on(async {
         // Code that listens during the work reports more.
         const PATIENCE: Duration = Duration::from_secs(1);
-        let mut signals = Signals::within(PATIENCE).map_err(|e| unheard(&e))?;
+        let mut signals = Signals::new(Some(PATIENCE))?;
         tokio::select! {
             answer = work => answer,
             Some(code) = signals.next() => {

@@ -50,7 +50,7 @@ pub(super) async fn past(
     check_count(&input)?;
     let (input, messages) = query
         .ask(session, LESS, async |way| {
-            let history = ask(way, query.typed(), at, &input, terminal).await?;
+            let history = ask(way, query.args, at, &input, terminal).await?;
             way.aside(move || rewind(input, &history, at)).await?
         })
         .await?;
@@ -69,7 +69,7 @@ pub(super) async fn narrow(
     check(&input)?;
     let (history, mut messages) = query
         .ask(session, LESS, async |way| {
-            ask(way, query.typed(), input.snapshot.now, &input, terminal).await
+            ask(way, query.args, input.snapshot.now, &input, terminal).await
         })
         .await?;
     let next = infer::next_pass(&input);
@@ -169,7 +169,7 @@ async fn history(
     let metrics = way.answers(questions.collect(), grid, progress).await?;
     let asked = metrics.iter().map(|own| own.question.asked.clone());
     let queries = owned.into_iter().chain(samples).chain(asked).collect();
-    let (hpa, source) = (wanted.hpa.clone(), way.name().to_owned());
+    let (hpa, source) = (wanted.hpa.clone(), way.name.clone());
     way.aside(move || {
         Ok(History {
             source,

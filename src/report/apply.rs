@@ -298,17 +298,11 @@ impl<'a> ApplyResult<'a> {
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
                 Extra::Written | Extra::Accepted => None,
-                Extra::NotWritten(e) => Some(Error {
-                    bare: false,
-                    ..e.clone().within(format!("{what} was not written"))
-                }),
+                Extra::NotWritten(e) => Some(e.clone().within(format!("{what} was not written"))),
                 Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
             });
         let waited = wait.iter().filter_map(|wait| match wait {
-            Err(e) => Some(Error {
-                bare: false,
-                ..e.clone().within("failed to wait")
-            }),
+            Err(e) => Some(e.clone().within("failed to wait")),
             Ok(waited) if matches!(waited.end, WaitEnd::Ready(_) | WaitEnd::Changed(..)) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
@@ -426,24 +420,13 @@ fn write(Change { from, to }: Change, at: &ScaleAt) -> String {
 }
 
 fn extra(extra: &Extra) -> ExtraView<'_> {
-    match extra {
-        Extra::Written => ExtraView {
-            written: Some(true),
-            error: None,
-        },
-        Extra::Accepted => ExtraView {
-            written: Some(false),
-            error: None,
-        },
-        Extra::NotWritten(e) => ExtraView {
-            written: Some(false),
-            error: Some(&e.message),
-        },
-        Extra::Unknown(message) => ExtraView {
-            written: None,
-            error: Some(message),
-        },
-    }
+    let (written, error) = match extra {
+        Extra::Written => (Some(true), None),
+        Extra::Accepted => (Some(false), None),
+        Extra::NotWritten(e) => (Some(false), Some(&*e.message)),
+        Extra::Unknown(message) => (None, Some(&**message)),
+    };
+    ExtraView { written, error }
 }
 
 /// Returns how the server changed the replicas that were sent.

@@ -38,7 +38,7 @@ pub struct Prediction<'a> {
     /// For each metric, the values at which the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
     /// The targets that keep the scale points, if other requests are assumed.
-    pub(crate) kept_targets: Vec<KeptTarget>,
+    pub kept_targets: Vec<KeptTarget>,
 }
 
 /// An expectation as the contract has it.
@@ -116,19 +116,12 @@ impl<'a> Prediction<'a> {
         }
     }
 
-    /// Returns the prediction with the targets that keep the scale points.
-    #[must_use]
-    pub fn with_kept_targets(mut self, kept_targets: Vec<KeptTarget>) -> Self {
-        self.kept_targets = kept_targets;
-        self
-    }
-
     /// Returns the prediction with every pass of the compared runs.
     #[must_use]
     pub fn with_passes(mut self, is_wanted: bool) -> Self {
-        self.backtest = self
-            .backtest
-            .map(|backtest| backtest.with_passes(is_wanted));
+        if let Some(backtest) = &mut self.backtest {
+            backtest.has_passes = is_wanted;
+        }
         self
     }
 

@@ -419,54 +419,35 @@ const SHOWN: usize = 20;
 
 impl Serialize for Played<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Timeline {
-            start,
-            period,
-            span,
-            trace,
-            times,
-            ..
-        } = self.timeline;
-        let Timeline {
-            starting,
-            stays,
-            passes,
-            totals,
-            swing,
-            ..
-        } = self.timeline;
-        let seconds = |duration: &SignedDuration| duration.as_secs_f64();
+        let own = self.timeline;
+        let seconds = |duration: SignedDuration| duration.as_secs_f64();
         let at = |time: Timestamp| SecondsTime(time).to_string();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("start", &at(*start))?;
-        map.serialize_entry("syncPeriod", &seconds(period))?;
-        map.serialize_entry("for", &seconds(span))?;
-        map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
-        let trace = trace.as_ref().map(|it| TimelineTraceView {
-            ends_after: seconds(&it.after),
+        map.serialize_entry("start", &at(own.start))?;
+        map.serialize_entry("syncPeriod", &seconds(own.period))?;
+        map.serialize_entry("for", &seconds(own.span))?;
+        let trace = own.trace.as_ref().map(|it| TimelineTraceView {
+            ends_after: seconds(it.after),
             last: &it.last,
         });
+        map.serialize_entry("load", if trace.is_some() { "trace" } else { "held" })?;
         map.serialize_entry("trace", &trace)?;
-        map.serialize_entry("readyAfter", &seconds(&times.ready))?;
-        map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
-        map.serialize_entry("startingPods", starting)?;
-        map.serialize_entry("stays", stays)?;
+        map.serialize_entry("readyAfter", &seconds(own.times.ready))?;
+        map.serialize_entry("metricsAfter", &seconds(own.times.measured))?;
+        map.serialize_entry("startingPods", &own.starting)?;
+        map.serialize_entry("stays", &own.stays)?;
         map.serialize_entry("certainty", &self.certainty())?;
         map.serialize_entry("changes", &self.change_views())?;
-        let settled = totals.is_settled.then(|| at(self.timeline.steady_since()));
+        let settled = own.totals.is_settled.then(|| at(own.steady_since()));
         map.serialize_entry("settledAt", &settled)?;
-        map.serialize_entry("swing", &swing.map(|(min, max)| Range { min, max }))?;
-        map.serialize_entry("final", &passes.last().map(|point| point.replicas))?;
-        map.serialize_entry("passes", &passes.len())?;
-        map.serialize_entry("totals", &TotalsView::from(totals))?;
-        let PassesView {
-            replicas,
-            proposals,
-            ready_pods,
-        } = self.passes();
-        map.serialize_entry("replicas", &replicas)?;
-        map.serialize_entry("proposals", &proposals)?;
-        map.serialize_entry("readyPods", &ready_pods)?;
+        map.serialize_entry("swing", &own.swing.map(|(min, max)| Range { min, max }))?;
+        map.serialize_entry("final", &own.passes.last().map(|point| point.replicas))?;
+        map.serialize_entry("passes", &own.passes.len())?;
+        map.serialize_entry("totals", &TotalsView::from(&own.totals))?;
+        let passes = self.passes();
+        map.serialize_entry("replicas", &passes.replicas)?;
+        map.serialize_entry("proposals", &passes.proposals)?;
+        map.serialize_entry("readyPods", &passes.ready_pods)?;
         map.end()
     }
 }

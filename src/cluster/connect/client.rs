@@ -48,20 +48,13 @@ impl ClientSource {
     }
 
     /// Returns a client with separate connections. Unlike kube's, it has no layer for credentials, which would
-    /// add JSONPath and regular expressions for plugins that never run there, and none that repeats requests.
-    pub(crate) fn client(&self) -> kube::Client {
-        self.client_over(self.connector.clone())
-    }
-
-    /// Returns a client that makes no connection once it is stopped, and abandons one that is being made.
-    pub(crate) fn client_until(&self, stopped: watch::Receiver<bool>) -> kube::Client {
-        self.client_over(Connector {
-            stopped: Some(stopped),
+    /// add JSONPath and regular expressions for plugins that never run there, and none that repeats requests. Once it is
+    /// `stopped`, it makes no connection, and abandons one that is being made.
+    pub(crate) fn client(&self, stopped: Option<watch::Receiver<bool>>) -> kube::Client {
+        let connector = Connector {
+            stopped,
             ..self.connector.clone()
-        })
-    }
-
-    fn client_over(&self, connector: Connector) -> kube::Client {
+        };
         let connections: Connections<_, Body> =
             Connections::builder(TokioExecutor::new()).build(connector);
         ClientBuilder::new(connections, "default")

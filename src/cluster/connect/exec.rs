@@ -68,10 +68,12 @@ pub(crate) async fn run(
 }
 
 /// The fault and the remedy, without any of the plugin's output.
-#[derive(Debug, PartialEq)]
-pub(crate) struct PluginFault {
-    pub(crate) cause: String,
-    pub(crate) hint: Option<String>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginFault {
+    /// The fault.
+    pub cause: String,
+    /// The remedy.
+    pub hint: Option<String>,
 }
 
 impl From<PluginFault> for Error {

@@ -57,26 +57,20 @@ const CREDENTIAL: usize = 4;
 pub(crate) struct Timeouts {
     /// The limit for one request with its body; `None` is no limit.
     pub(crate) request: Option<Duration>,
-    /// The limit for all requests of the session.
-    pub(crate) overall: Option<Duration>,
 }
 
 impl Timeouts {
     /// Reads `--request-timeout`, where 0 means no limit.
     fn new(flag: Option<Duration>) -> Self {
-        match flag {
-            Some(Duration::ZERO) => Self {
-                request: None,
-                overall: None,
-            },
-            given => {
-                let request = given.unwrap_or(REQUEST);
-                Self {
-                    request: Some(request),
-                    overall: Some(OVERALL.max(request)),
-                }
-            }
+        let request = flag.unwrap_or(REQUEST);
+        Self {
+            request: Some(request).filter(|limit| !limit.is_zero()),
         }
+    }
+
+    /// Returns the limit for all requests of the session.
+    pub(crate) fn overall(self) -> Option<Duration> {
+        self.request.map(|request| OVERALL.max(request))
     }
 
     /// Returns a little less than the limit for a request, so that a timeout can name the slow step.
@@ -172,32 +166,20 @@ pub fn files(flags: &ConnectionFlags, env: &Environment) -> Vec<PathBuf> {
     files
 }
 
-/// A server other than the API server, reached without a kubeconfig.
-pub(super) struct Elsewhere<'a> {
-    /// The server's address.
-    pub(super) url: &'a str,
-    /// Headers that identify the user, and others.
-    pub(super) headers: Vec<(HeaderName, Secret)>,
-    /// The file with the certificate authorities to trust, instead of the system's.
-    pub(super) authority: Option<&'a str>,
-}
-
-/// Prepares a session with another server, by the same rules. Headers are sent over plain HTTP only if they
-/// do not leave the machine.
+/// Prepares a session with another server, reached without a kubeconfig, by the same rules: at this address, with headers
+/// that identify the user, and others. They are sent over plain HTTP only if they do not leave the machine. `authority`
+/// is the file with the certificate authorities to trust, instead of the system's.
 ///
 /// # Errors
 ///
 /// The address, a header or the authorities are unusable.
 pub(super) fn prepare_elsewhere(
-    other: Elsewhere<'_>,
+    url: &str,
+    headers: Vec<(HeaderName, Secret)>,
+    authority: Option<&str>,
     flags: &ConnectionFlags,
     env: &Environment,
 ) -> Result<Prepared, Error> {
-    let Elsewhere {
-        url,
-        headers,
-        authority,
-    } = other;
     let cluster = Cluster {
         server: url.to_owned(),
         certificate_authority: authority.unwrap_or_default().to_owned(),
@@ -350,7 +332,7 @@ impl ClientConfig {
         })?;
         Ok(Clients {
             age: 0,
-            reads: source.client(),
+            reads: source.client(None),
             source,
             authorization,
             sent,

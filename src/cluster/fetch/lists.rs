@@ -21,6 +21,7 @@ use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, replica_set
 use super::{Awaited, Fetch};
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
+use crate::cluster::http::retry::Patience;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
@@ -313,7 +314,8 @@ impl Fetch<'_> {
 
     /// Requests a metrics API as the controller does, once for all HPAs of a namespace.
     pub(super) async fn metrics_answer(&self, path: &str) -> Result<Response, Failure> {
-        self.once(path, self.session.get_as_controller(path)).await
+        let answer = self.session.get_with(path, Patience::Controllers);
+        self.once(path, answer).await
     }
 
     /// Requests an object once for all HPAs of a namespace.

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, Shared, select};
+use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -40,7 +41,7 @@ use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes};
-use super::{Failure, Method, Response, Session};
+use super::{Failure, Method, Session};
 use crate::apimachinery::names::segment;
 use crate::apimachinery::{json, names};
 use crate::apiserver::admit::{self, AdmissionError};
@@ -92,10 +93,11 @@ pub async fn fetch(
     let discovery = Awaited::default();
     let optional = OptionalAnswers::default();
     let answers = SurroundingAnswers::default();
-    let (wishes, wished) = unbounded_channel();
+    let (wishes, mut received) = unbounded_channel();
+    let wished = stream::poll_fn(move |context| received.poll_recv(context));
     let more = async {
         let optional = asked.optional(name, &optional);
-        join!(optional, asked.surroundings(wished, &answers));
+        join!(optional, asked.surround(wished, &answers));
     }
     .boxed_local()
     .shared();
@@ -384,7 +386,9 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<T, Failure> {
         let response = self.session.get(path).await?;
-        self.object(&response, kind).await
+        let kind = kind.to_owned();
+        let reader = move |body: &[u8]| read(&kind, body);
+        self.session.object(&response, reader).await
     }
 
     /// Requests one of several answers as the controller does; the outcome is the controller's.
@@ -401,29 +405,13 @@ impl Fetch<'_> {
         self.session.object(&response, read).await
     }
 
-    /// Reads an object of a kind.
-    pub(super) async fn object<T: for<'de> Deserialize<'de> + Send + 'static>(
-        &self,
-        response: &Response,
-        kind: &str,
-    ) -> Result<T, Failure> {
-        let kind = kind.to_owned();
-        self.session
-            .object(response, move |body| read(&kind, body))
-            .await
-    }
-
     pub(super) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
         self.session.unreadable(Method::Get, path, cause)
     }
 
-    pub(super) fn hpas_path(&self) -> String {
-        hpas_path(Some(self.namespace))
-    }
-
     /// Returns the HPA, the time at which it was read, and notes about it.
     async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
-        let path = format!("{}/{}", self.hpas_path(), segment(name));
+        let path = hpa_path(self.namespace, name);
         let response = self.session.get(&path).await?;
         let asked = [self.namespace, name].map(str::to_owned);
         let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
@@ -431,6 +419,11 @@ impl Fetch<'_> {
         let notes = std::mem::take(&mut object.notes);
         Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
     }
+}
+
+/// Returns the path of an HPA.
+pub(super) fn hpa_path(namespace: &str, name: &str) -> String {
+    format!("{}/{}", hpas_path(Some(namespace)), segment(name))
 }
 
 /// Returns the path of all HPAs of one namespace, or of all.

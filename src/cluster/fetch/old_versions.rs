@@ -11,11 +11,11 @@ use tokio::join;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::{Failure, Session};
-use super::Fetch;
 use super::discovery::built_in;
 use super::items::{HPAS, admitted_item};
 use super::read::List;
 use super::right::cause;
+use super::{Fetch, hpas_path};
 use crate::apimachinery::names::query;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::observed::ScaleAt;
@@ -130,7 +130,7 @@ impl Fetch<'_> {
         // The storage counts revisions across all objects.
         let version: u64 = hpa.resource_version.parse().ok()?;
         let before = version.checked_sub(1)?.to_string();
-        let path = self.hpas_path() + &one_of(&hpa.name, &before);
+        let path = hpas_path(Some(self.namespace)) + &one_of(&hpa.name, &before);
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
         let earlier = admitted_item(list.items.first()?.get(), self.namespace)
             .ok()

@@ -15,7 +15,7 @@ use super::items::{HPAS, HpaItem};
 use super::read::List;
 use super::right::cause;
 use super::scale::FetchedScale;
-use super::{Awaited, Fetch};
+use super::{Awaited, Fetch, hpas_path};
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
@@ -216,7 +216,7 @@ impl Fetch<'_> {
     }
 
     async fn hpas(&self) -> Result<Vec<HpaItem>, Failure> {
-        let path = self.hpas_path();
+        let path = hpas_path(Some(self.namespace));
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await?;
         self.read_items(&path, Some(self.namespace), list.items)
             .await

@@ -12,9 +12,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::discovery::{Discovery, Resource, built_in, collection};
 use super::metrics::{EXTERNAL_METRICS, custom_version};
@@ -395,16 +395,6 @@ pub(super) fn unlearnt(unread: &[(UnknownFact, UnknownFactCause)]) -> impl Itera
 }
 
 impl Fetch<'_> {
-    /// Fetches the wishes into `answers`, until no more can be sent.
-    pub(super) async fn surroundings(
-        &self,
-        mut wishes: UnboundedReceiver<Wish>,
-        answers: &SurroundingAnswers,
-    ) {
-        let wishes = stream::poll_fn(move |context| wishes.poll_recv(context));
-        self.surround(wishes, answers).await;
-    }
-
     /// Fetches one wish. Returns false if it is refused.
     pub(super) async fn surrounding(&self, wish: Wish, answers: &SurroundingAnswers) -> bool {
         !answers.begin(&wish) || self.begun(wish, answers).await

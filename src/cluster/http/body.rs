@@ -92,9 +92,10 @@ impl Body {
 /// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     held: HeldMemory,
-    gzip: bool,
+    /// Whether it has to be inflated, which may take long.
+    pub(super) gzip: bool,
     /// The maximum length, inflated.
     most: usize,
 }
@@ -128,11 +129,6 @@ impl Packed {
     /// Returns the number of bytes received.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
-    }
-
-    /// Whether the body has to be inflated, which may take long.
-    pub(crate) fn is_packed(&self) -> bool {
-        self.gzip
     }
 
     /// Whether the body is read faster than another thread could start.
@@ -185,11 +181,6 @@ impl Packed {
             read: 0,
             most: self.most,
         }
-    }
-
-    /// Returns the memory that holds the body.
-    pub(crate) fn into_memory(self) -> Vec<u8> {
-        self.bytes
     }
 
     /// Inflates to the start of `memory`, which only grows, if `may_grow` to a size; returns the length.

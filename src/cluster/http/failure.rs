@@ -16,6 +16,7 @@ use super::retry::{self, Unwaited};
 use super::status::ApiStatus;
 use super::tls::{TlsRemedy, explain};
 use crate::apimachinery::go;
+use crate::cluster::connect::exec::PluginFault;
 use crate::cluster::connect::kubeconfig::words;
 use crate::snapshot::command_flags::CommandFlags;
 
@@ -108,12 +109,7 @@ pub enum FailureKind {
     /// The connection broke.
     Lost(String),
     /// There are no credentials.
-    Credentials {
-        /// The fault, without any output of the plugin.
-        cause: String,
-        /// The remedy.
-        hint: Option<String>,
-    },
+    Credentials(PluginFault),
     /// The answer cannot be parsed.
     Body(String),
     /// The answer is a page, such as one to sign in.
@@ -321,7 +317,7 @@ impl Failure {
             }
             FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
             FailureKind::Page => PAGE.to_owned(),
-            FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
+            FailureKind::Credentials(fault) => format!("getting credentials: {}", fault.cause),
             FailureKind::Interrupted => "interrupted before it was sent".to_owned(),
         }
     }
@@ -337,7 +333,7 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { remedy, .. } => remedy.map(|remedy| remedy.as_str().to_owned()),
-            FailureKind::Credentials { hint, .. } => hint.clone(),
+            FailureKind::Credentials(fault) => fault.hint.clone(),
             FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => Some(
                 "its address can include credentials: http://USER:PASSWORD@HOST:PORT".to_owned(),
             ),

@@ -4,7 +4,7 @@
 pub(crate) mod body;
 pub(crate) mod failure;
 mod request;
-mod retry;
+pub(super) mod retry;
 pub(crate) mod status;
 pub(super) mod tls;
 mod warning;
@@ -109,7 +109,7 @@ impl Session {
             notes,
         } = planned;
         let host = plan.server.authority().map(ToString::to_string);
-        let deadline = plan.limits.overall.map(|time| Instant::now() + time);
+        let deadline = plan.limits.overall().map(|time| Instant::now() + time);
         Self {
             inner: Arc::new(Inner {
                 plan,
@@ -206,9 +206,8 @@ impl Session {
 
     /// Takes back the memory of a body for the next one.
     pub(crate) fn reuse(&self, body: Packed) {
-        let memory = body.into_memory();
-        if memory.capacity() <= REUSED {
-            lock(&self.inner.memory).push(memory);
+        if body.bytes.capacity() <= REUSED {
+            lock(&self.inner.memory).push(body.bytes);
         }
     }
 

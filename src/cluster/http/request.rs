@@ -94,32 +94,18 @@ impl Session {
         self.send(&HttpRequest::get(path)).await
     }
 
-    /// Requests a path as the controller does, for answers that go into its conditions: failures that the
-    /// controller accepts as such are not retried.
+    /// Requests a path with another patience than this program's.
     ///
     /// # Errors
     ///
     /// Anything except a 2xx answer with its whole body.
-    pub async fn get_as_controller(&self, path: &str) -> Result<Response, Failure> {
-        let ask = HttpRequest {
-            patience: Patience::Controllers,
-            ..HttpRequest::get(path)
-        };
-        self.answer(&ask).await
-    }
-
-    /// Requests a path with this program's patience, except that failures with an answer are not retried.
-    ///
-    /// # Errors
-    ///
-    /// Anything except a 2xx answer with its whole body.
-    pub(crate) async fn get_unless(
+    pub(crate) async fn get_with(
         &self,
         path: &str,
-        is_answer: fn(&ApiStatus) -> bool,
+        patience: Patience,
     ) -> Result<Response, Failure> {
         let ask = HttpRequest {
-            patience: Patience::Unless(is_answer),
+            patience,
             ..HttpRequest::get(path)
         };
         self.answer(&ask).await
@@ -155,7 +141,7 @@ impl Session {
             body,
             date,
         } = self.send(ask).await?;
-        let inflated = if body.is_packed() {
+        let inflated = if body.gzip {
             self.finished(spawn_blocking(|| body.unpack())).await
         } else {
             body.unpack()
@@ -184,7 +170,7 @@ impl Session {
                 Method::Get => clients.reads.clone(),
                 // The server may be closing a kept connection at this moment, and then
                 // it could not be determined whether the write arrived.
-                _ => clients.source.client_until(self.inner.stopped.subscribe()),
+                _ => clients.source.client(Some(self.inner.stopped.subscribe())),
             };
             let sent = Instant::now();
             let tried = Try::new(self, ask, &clients.sent).run(&client).await;
@@ -245,7 +231,8 @@ impl Session {
             _ => {
                 unanswered.remove(api(path));
                 let mut deadline = lock(&self.inner.deadline);
-                if let (Some(end), Some(time)) = (&mut *deadline, self.inner.plan.limits.overall) {
+                if let (Some(end), Some(time)) = (&mut *deadline, self.inner.plan.limits.overall())
+                {
                     *end = (*end).max(Instant::now() + time);
                 }
             }
@@ -285,7 +272,10 @@ impl Session {
             return Ok(false);
         }
         let begun = Instant::now();
-        let fail = |fault| self.without_credentials(fault, begun);
+        let fail = |fault| Failure {
+            took: begun.elapsed(),
+            ..self.failure(FailureKind::Credentials(fault), Method::Get, "")
+        };
         let credentials = inner.plan.credentials().await.map_err(fail)?;
         let mut clients = match inner.plan.clients(credentials) {
             Ok(clients) => clients,
@@ -319,18 +309,6 @@ impl Session {
         };
         self.note(format!("credentials were refused; {again} again"));
         Ok(true)
-    }
-
-    /// Returns the failure for a request that has no credentials.
-    fn without_credentials(
-        &self,
-        PluginFault { cause, hint }: PluginFault,
-        begun: Instant,
-    ) -> Failure {
-        Failure {
-            took: begun.elapsed(),
-            ..self.failure(FailureKind::Credentials { cause, hint }, Method::Get, "")
-        }
     }
 
     /// Logs a request and its result, without headers or credentials in the server's address.

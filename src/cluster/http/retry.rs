@@ -62,7 +62,8 @@ pub(crate) enum Patience {
     Own,
     /// The same, except that these failures are answers.
     Unless(fn(&ApiStatus) -> bool),
-    /// The controller's: a failure is its answer, unless the server asks to retry.
+    /// The controller's, for answers that go into its conditions: a failure is its answer, unless the server asks to
+    /// retry.
     Controllers,
     /// The policy for a write: retries only if the server asks for it and says that it did not act (429).
     OfWrite,

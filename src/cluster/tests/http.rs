@@ -9,8 +9,9 @@ use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
-use crate::cluster::connect::{Elsewhere, prepare_elsewhere};
+use crate::cluster::connect::prepare_elsewhere;
 use crate::cluster::http::failure::{FailureKind, WaitingFor};
+use crate::cluster::http::retry::Patience;
 use crate::cluster::{ApiStatus, Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
@@ -130,7 +131,7 @@ fn a_failed_connection_in_client_gos_words() {
             let session = session(&to(&format!("{scheme}://{host}")), &directory)
                 .await
                 .unwrap();
-            session.get_as_controller("/a?b=c").await
+            session.get_with("/a?b=c", Patience::Controllers).await
         })
         .unwrap_err();
         assert_eq!(
@@ -182,13 +183,9 @@ fn each_long_part_of_a_header_is_secret() {
         (TENANT, "1234567", "1234567", "1234567"),
     ] {
         let struck = wait(async {
-            let other = Elsewhere {
-                url: "http://127.0.0.1:1",
-                headers: vec![(name, Secret::new(value))],
-                authority: None,
-            };
-            let flags = ConnectionFlags::default();
-            let prepared = prepare_elsewhere(other, &flags, &directory.env(&[])).unwrap();
+            let (url, headers) = ("http://127.0.0.1:1", vec![(name, Secret::new(value))]);
+            let (flags, env) = (ConnectionFlags::default(), directory.env(&[]));
+            let prepared = prepare_elsewhere(url, headers, None, &flags, &env).unwrap();
             prepared.clients.sent.struck_from(repeated.to_owned())
         });
         assert_eq!(struck, shown, "{value}");

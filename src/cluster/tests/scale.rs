@@ -345,11 +345,11 @@ proptest! {
         prop_assert!(world.done.iter().all(|met| *met == decided_on));
         prop_assert!(!world.ours || world.now.replicas == to);
         match fate {
-            Fate::Written { told: Told::Reading(_, false), state } => {
+            Fate::Written(state, Told::Reading(_, false)) => {
                 prop_assert_eq!(state.replicas, to);
                 prop_assert_eq!(world.done.len(), told_at);
             }
-            Fate::Written { .. } => prop_assert_eq!((told_at, told_ours), (1, true)),
+            Fate::Written(..) => prop_assert_eq!((told_at, told_ours), (1, true)),
             Fate::Refused(_) => prop_assert_eq!(world.done.len(), 0),
             // Nothing shows that someone else overwrote a write that was sent twice.
             Fate::Overtaken { .. } => prop_assert!(world.done.is_empty() || !told_ours),

@@ -10,10 +10,9 @@ use super::query;
 use super::settle::{self, Fate, ReadBack, Write, settled};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::names::segment;
 use crate::cluster::fetch::discovery::collection;
 use crate::cluster::fetch::read::read;
-use crate::cluster::fetch::{Fetch, admitted};
+use crate::cluster::fetch::{admitted, hpa_path};
 use crate::cluster::{ApiStatus, Failure, Method, Response, Session};
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::written::FIELD_MANAGER;
@@ -33,7 +32,7 @@ pub struct Read {
 ///
 /// The HPA cannot be read.
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
-    let path = path_of(session, hpa);
+    let path = hpa_path(&hpa.namespace, &hpa.name);
     let response = session.get(&path).await?;
     let asked = [hpa.namespace.clone(), hpa.name.clone()];
     let read = session.object(&response, move |body| {
@@ -91,18 +90,14 @@ impl Write for StatusWrite<'_> {
 
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
-        let path = format!(
-            "{}/status{}",
-            path_of(session, &read.hpa),
-            query(self.dry_run)
-        );
+        let before = &read.hpa;
+        let path = hpa_path(&before.namespace, &before.name) + "/status" + &query(self.dry_run);
         // Fields that a write omits are removed, such as labels.
         let mut object = read.object.clone();
         object["status"] = json!(self.status);
         let response = session
             .write(Method::Put, &path, object.to_string().as_bytes())
             .await?;
-        let before = &read.hpa;
         let asked = [before.namespace.clone(), before.name.clone()];
         let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
         let after = session.object(&response, admit).await?.into_hpa();
@@ -283,11 +278,6 @@ impl Write for EventWrite<'_> {
     fn open(&self) -> String {
         "it does not exist or cannot be read, and may still arrive".to_owned()
     }
-}
-
-fn path_of(session: &Session, hpa: &Hpa) -> String {
-    let asked = Fetch::new(session, &hpa.namespace);
-    format!("{}/{}", asked.hpas_path(), segment(&hpa.name))
 }
 
 #[cfg(test)]

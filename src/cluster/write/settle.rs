@@ -14,13 +14,8 @@ use crate::cluster::{ApiStatus, Failure, FailureKind, WaitingFor};
 /// The outcome of a write, with the server's state afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fate<T> {
-    /// The write was executed.
-    Written {
-        /// The state afterwards.
-        state: T,
-        /// The evidence that the write was executed.
-        told: Told,
-    },
+    /// The write was executed: the state afterwards, and the evidence that it was.
+    Written(T, Told),
     /// The server says that someone else was first: the write was not executed.
     Overtaken {
         /// The server's answer.
@@ -125,7 +120,7 @@ pub(crate) fn after(failure: &Failure) -> After {
         FailureKind::Refused
         | FailureKind::Dns(_)
         | FailureKind::Proxy { .. }
-        | FailureKind::Credentials { .. }
+        | FailureKind::Credentials(_)
         | FailureKind::Interrupted
         | FailureKind::Timeout {
             waiting: WaitingFor::Name | WaitingFor::Connection | WaitingFor::Unanswered(_),
@@ -176,10 +171,9 @@ pub(crate) fn is_denial(status: &ApiStatus) -> bool {
 async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
     let refused = failure.to_string();
     match timeout(LOOKING, write.look()).await {
-        Ok(Ok(ReadBack::Written(state, true))) => Fate::Written {
-            state,
-            told: Told::Reading(refused, true),
-        },
+        Ok(Ok(ReadBack::Written(state, true))) => {
+            Fate::Written(state, Told::Reading(refused, true))
+        }
         Ok(Ok(ReadBack::Written(_, false))) => Fate::Unknown(refused, NO_WRITER.to_owned()),
         Ok(Ok(ReadBack::Changed(_, what))) => Fate::Unknown(refused, what),
         Ok(Ok(ReadBack::Replaced(what, false))) => {
@@ -192,10 +186,7 @@ async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) 
 /// Sends a write once whose result is not stored, so it cannot be looked up.
 pub(crate) async fn once<W: Write>(write: &W) -> Fate<W::State> {
     match write.send().await {
-        Ok(state) => Fate::Written {
-            state,
-            told: Told::Answer,
-        },
+        Ok(state) => Fate::Written(state, Told::Answer),
         Err(e) => Fate::Refused(e),
     }
 }
@@ -215,10 +206,7 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
     };
     let (lost, doubt) = match sent {
         Some(Ok(state)) => {
-            return Fate::Written {
-                state,
-                told: Told::Answer,
-            };
+            return Fate::Written(state, Told::Answer);
         }
         Some(Err(failure)) => match after(&failure) {
             After::Unsent => return Fate::Refused(failure),
@@ -270,10 +258,7 @@ async fn looked_for<W: Write>(
         let is_conflict = matches!(doubt, Doubt::Conflict);
         let why = match write.look().await {
             Ok(ReadBack::Written(state, true) | ReadBack::Changed(state, _)) if is_conflict => {
-                return Fate::Written {
-                    state,
-                    told: Told::Conflict(lost.to_owned()),
-                };
+                return Fate::Written(state, Told::Conflict(lost.to_owned()));
             }
             Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
@@ -285,10 +270,7 @@ async fn looked_for<W: Write>(
                 };
             }
             Ok(ReadBack::Written(state, ours)) => {
-                return Fate::Written {
-                    state,
-                    told: Told::Reading(lost.to_owned(), ours),
-                };
+                return Fate::Written(state, Told::Reading(lost.to_owned(), ours));
             }
             Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
                 return Fate::Superseded(format!("{lost}; {what}"));
@@ -299,10 +281,7 @@ async fn looked_for<W: Write>(
             {
                 doubt = Doubt::Lost { again: false };
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
-                    return Fate::Written {
-                        state,
-                        told: Told::Again(lost.to_owned()),
-                    };
+                    return Fate::Written(state, Told::Again(lost.to_owned()));
                 }
                 continue;
             }
@@ -493,7 +472,7 @@ mod tests {
     #[test]
     fn a_lost_answer_is_looked_for_and_the_write_sent_once_more() {
         let cause = lost().to_string();
-        let told = |told| Fate::Written { state: (), told };
+        let told = |told| Fate::Written((), told);
         let reading = |ours| told(Told::Reading(cause.clone(), ours));
         let superseded = |what: &str| Fate::Superseded(format!("{cause}; {what}"));
         let unknown = |why: &str| Fate::Unknown(cause.clone(), why.to_owned());
@@ -680,7 +659,7 @@ mod tests {
         let looks = vec![Ok(ReadBack::Still), Ok(ReadBack::Written((), true))];
         let (fate, did) = settle(vec![], looks, ready(()));
         let told = Told::Reading(lost().to_string(), true);
-        assert_eq!((fate, &*did), (Fate::Written { state: (), told }, "s l l"));
+        assert_eq!((fate, &*did), (Fate::Written((), told), "s l l"));
     }
 
     /// The time for all of them is allowed before the first.
@@ -732,7 +711,7 @@ mod tests {
             let denied = Denied(RefCell::new(Some(shown)));
             let fate = wait_for_nothing(settled(&denied, std::future::pending()));
             let found = match fate {
-                Fate::Written { .. } => "written".to_owned(),
+                Fate::Written(..) => "written".to_owned(),
                 Fate::Refused(_) => "refused".to_owned(),
                 Fate::Unknown(_, why) => format!("unknown: {why}"),
                 other => panic!("{other:?}"),

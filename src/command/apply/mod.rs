@@ -156,10 +156,6 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    fn how(&self) -> &How {
-        &self.args.how
-    }
-
     /// Tries until the change is written or rejected, and starts over if something has changed, as often as
     /// allowed. Confirmation takes time, so a yes applies to the change, which is then decided again.
     async fn attempts(&self, asks: bool) -> Result<WritePlan, Error> {
@@ -167,19 +163,10 @@ impl Attempts<'_> {
         let mut is_told = false;
         let mut again = 0;
         loop {
-            let Self {
-                session,
-                args,
-                options,
-                query,
-                terminal,
-                ..
-            } = self;
-            let planned = WritePlan::make(session, args, options, *query, terminal);
-            let mut plan = self.interrupts.before(planned).await??;
+            let mut plan = self.interrupts.before(self.plan()).await??;
             plan.is_told = is_told;
             let writes = plan.applied.result == ApplyOutcome::Planned
-                && self.how().dry_run != DryRun::Client;
+                && self.args.how.dry_run != DryRun::Client;
             if let (true, Some(change)) = (writes, plan.applied.change) {
                 match &agreed {
                     None if asks => {
@@ -205,9 +192,9 @@ impl Attempts<'_> {
                 }
             }
             match &plan.applied.result {
-                ApplyOutcome::Moved { what, .. } if again < self.how().retry => {
+                ApplyOutcome::Moved { what, .. } if again < self.args.how.retry => {
                     again += 1;
-                    let all = self.how().retry;
+                    let all = self.args.how.retry;
                     let what = clean(what, self.terminal.ascii);
                     self.tell(&format!("{what}: retrying ({again} of {all})\n"));
                     let pause = pause(again);
@@ -270,7 +257,7 @@ impl Attempts<'_> {
                 return Ok(());
             }
         };
-        let dry_run = self.how().dry_run == DryRun::Server;
+        let dry_run = self.args.how.dry_run == DryRun::Server;
         plan.applied.result = if dry_run {
             let asked = scale::dry_run(self.session, &at, change.to);
             match self.interrupts.before(asked).await? {
@@ -286,10 +273,10 @@ impl Attempts<'_> {
         } else {
             let written = scale::write(self.session, &at, change.to, self.cut());
             match self.insisting(written).await {
-                Fate::Written { state, told } if state.replicas == change.to => {
+                Fate::Written(state, told) if state.replicas == change.to => {
                     ApplyOutcome::Written(state, told)
                 }
-                Fate::Written { state, told } => ApplyOutcome::Altered(state, told),
+                Fate::Written(state, told) => ApplyOutcome::Altered(state, told),
                 Fate::Overtaken { what, is_gone } => ApplyOutcome::Moved { what, is_gone },
                 Fate::Superseded(message) => ApplyOutcome::Superseded(message),
                 Fate::Refused(e) => ApplyOutcome::NotWritten(self.interrupts.refused(e)),
@@ -298,7 +285,7 @@ impl Attempts<'_> {
         };
         self.rest(plan, &read, dry_run).await;
         if let (ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _), Some(time)) =
-            (&plan.applied.result, self.how().wait)
+            (&plan.applied.result, self.args.how.wait)
         {
             plan.applied.wait = Some(self.wait(&at, state.replicas, time).await);
         }
@@ -363,7 +350,7 @@ impl Attempts<'_> {
             write_status,
             event,
             ..
-        } = *self.how();
+        } = self.args.how;
         let outcome = &plan.pass.decision.outcome;
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
@@ -392,8 +379,8 @@ impl Attempts<'_> {
             return Extra::NotWritten(Error::failed(why));
         }
         match self.insisting(written).await {
-            Fate::Written { .. } if self.how().dry_run == DryRun::Server => Extra::Accepted,
-            Fate::Written { .. } => Extra::Written,
+            Fate::Written(..) if self.args.how.dry_run == DryRun::Server => Extra::Accepted,
+            Fate::Written(..) => Extra::Written,
             Fate::Overtaken { what, .. } => Extra::NotWritten(Error::failed(what)),
             Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(e)),
             Fate::Superseded(message) => Extra::Unknown(message),

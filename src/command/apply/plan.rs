@@ -1,19 +1,17 @@
 //! The plan of a write: the pass on fresh data, and the reasons against writing its result.
 
+use super::Attempts;
 use crate::apply::gate::{GateInput, Going, Leader};
 use crate::apply::next::next;
 use crate::apply::{Applied, ApplyOutcome, precondition};
-use crate::args::Apply;
 use crate::cluster::Session;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::command::Terminal;
-use crate::command::load::Query;
 use crate::command::state::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::basis::{Basis, BasisView};
-use crate::snapshot::input::{Input, Options};
+use crate::snapshot::input::Input;
 
 /// A pass, with whether its result may be written.
 pub(super) struct WritePlan {
@@ -25,16 +23,18 @@ pub(super) struct WritePlan {
     pub(super) messages: Vec<String>,
 }
 
-impl WritePlan {
+impl Attempts<'_> {
     /// Reads everything and decides, but writes nothing. A result that may be written is
     /// [`ApplyOutcome::Planned`].
-    pub(super) async fn make(
-        session: &Session,
-        args: &Apply,
-        options: &Options,
-        query: Option<&Query<'_>>,
-        terminal: &Terminal,
-    ) -> Result<Self, Error> {
+    pub(super) async fn plan(&self) -> Result<WritePlan, Error> {
+        let Self {
+            session,
+            args,
+            options,
+            query,
+            terminal,
+            ..
+        } = *self;
         let Live {
             pass,
             scale_at,
@@ -59,13 +59,8 @@ impl WritePlan {
         let change = facts.change();
         let concerns = facts.concerns(&args.how);
         let how = &args.how;
-        let expected = scale_at.as_ref().and_then(|at| {
-            precondition(
-                &at.state,
-                how.current_replicas,
-                how.resource_version.as_deref(),
-            )
-        });
+        let at = scale_at.as_ref();
+        let expected = at.and_then(|at| precondition(&at.state, how));
         let result = if let Some(unmet) = expected {
             ApplyOutcome::Unmet(unmet)
         } else if concerns.iter().any(|concern| !concern.forced) {
@@ -90,7 +85,7 @@ impl WritePlan {
             event: None,
             wait: None,
         };
-        Ok(Self {
+        Ok(WritePlan {
             pass,
             applied,
             is_told: false,

@@ -1,6 +1,9 @@
 //! Plays a scenario from its baseline: one pass, or runs of the HPA as it is and of others over the same load.
 
-use super::vary::vary;
+use std::num::NonZero;
+use std::thread::available_parallelism;
+
+use super::vary::vary_on;
 use super::{Baseline, Scenario, Simulation};
 use crate::backtest::{Backtest, Filter, Plan, Run, Search, SearchResult};
 use crate::command::Terminal;
@@ -192,7 +195,8 @@ fn searched(
     };
     let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
     let rival = (meets(begin, totals) == Truth::True).then_some(totals);
-    vary(search, plan, expected, rival, terminal)
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    vary_on(threads, search, plan, expected, rival, terminal)
 }
 
 /// Replaces the notes about the first of several candidates with the notes about all: first the common

@@ -42,7 +42,7 @@ pub(super) fn show(
         .as_ref()
         .map(|own| Compared::new(own, evaluation.findings));
     let start = begun.as_ref().unwrap_or(&baseline.pass);
-    let prediction = Prediction::new(
+    let mut prediction = Prediction::new(
         evaluation.explanation,
         overrides.clone(),
         timeline.as_ref(),
@@ -51,8 +51,8 @@ pub(super) fn show(
         thresholds,
         start,
     )
-    .with_kept_targets(kept_targets(start, pass))
     .with_passes(scenario.args.timeline.passes);
+    prediction.kept_targets = kept_targets(start, pass);
     let text = text(scenario, &prediction, curve.as_ref(), terminal)?;
     // The answer may have taken long, so it is printed whether or not it can be saved and reported.
     let unsaved = save(scenario, baseline)?;

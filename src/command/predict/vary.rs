@@ -1,9 +1,8 @@
 //! Plays the combinations of a search on all cores, and shows the progress. A signal ends it with the results
 //! so far.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{available_parallelism, scope};
+use std::thread::scope;
 
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -14,23 +13,12 @@ use crate::command::progress::shown;
 use crate::error::Error;
 use crate::whatif::timeline::Totals;
 
-/// Tries every combination.
+/// Tries every combination, on this many threads.
 ///
 /// # Errors
 ///
 /// None of the combinations can be played.
-pub(super) fn vary(
-    search: &Search,
-    plan: &Plan,
-    expected: Option<&Filter<'_>>,
-    rival: Option<&Totals>,
-    terminal: &Terminal,
-) -> Result<SearchResult, Error> {
-    let threads = available_parallelism().map_or(1, NonZero::get);
-    vary_on(threads, search, plan, expected, rival, terminal)
-}
-
-fn vary_on(
+pub(super) fn vary_on(
     threads: usize,
     search: &Search,
     plan: &Plan,
@@ -67,7 +55,7 @@ fn vary_on(
         }
         drop(sender);
         let work = async {
-            let mut signals = Signals::new().map_err(fail)?;
+            let mut signals = Signals::new(None)?;
             loop {
                 let (place, result) = tokio::select! {
                     code = signals.next() => return Ok::<_, Error>(code),

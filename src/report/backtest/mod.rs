@@ -29,7 +29,8 @@ pub struct Compared<'a> {
     backtest: &'a Backtest,
     replay: Played<'a>,
     candidates: Vec<ComparedRun<'a>>,
-    has_passes: bool,
+    /// Whether every pass is among the data.
+    pub(super) has_passes: bool,
 }
 
 /// A candidate, compared with the replay.
@@ -99,14 +100,6 @@ impl<'a> Compared<'a> {
                 })
                 .collect(),
             has_passes: false,
-        }
-    }
-
-    /// Returns the same with every pass as data.
-    pub(super) fn with_passes(self, is_wanted: bool) -> Self {
-        Self {
-            has_passes: is_wanted,
-            ..self
         }
     }
 

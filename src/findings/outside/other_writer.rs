@@ -156,9 +156,7 @@ impl Kind for OtherWriter {
         };
         let advice = match writer.by {
             By::Scale | By::Hand => return self.change_bounds(about),
-            By::ArgoCd => {
-                writer.take_out("the manifest, or have Argo CD ignore /spec/replicas")
-            }
+            By::ArgoCd => writer.take_out("the manifest"),
             By::Helm => writer.take_out("the chart's manifest where an HPA scales it"),
             By::Flux => writer.take_out("the manifest that Flux applies"),
             By::ServerSide => {
@@ -534,6 +532,12 @@ impl Writer {
                  other manager owns them."
                     .to_owned(),
             );
+        } else if !removed && matches!(self.by, By::ArgoCd | By::Helm | By::Flux) {
+            // A merge with the last manifest deletes the field, whatever it is now.
+            cautions.push(
+                "Taken out, the replicas are reset to 1 once, and the HPA scales up from there."
+                    .to_owned(),
+            );
         }
         cautions
     }
@@ -544,10 +548,14 @@ impl Writer {
         /// a manifest without any.
         const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
         Remedy::TakeOut.says(match (self.may_have_removed, self.by) {
+            // A difference that is ignored needs no removal, which would reset the replicas.
+            (false, By::ArgoCd) => {
+                format!("Have Argo CD ignore /spec/replicas, or take replicas out of {manifest}.")
+            }
             (false, _) => format!("Take replicas out of {manifest}."),
             (true, By::Helm) => format!("If the chart states replicas, {RESET}"),
             (true, By::ArgoCd) => {
-                "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
+                "If the manifest states replicas, have Argo CD ignore /spec/replicas, or take them out."
                     .to_owned()
             }
             (true, _) => format!("If the manifest states replicas, {RESET}"),
@@ -964,37 +972,43 @@ mod tests {
             (
                 "argocd-controller",
                 "Apply",
-                "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas.",
+                "Have Argo CD ignore /spec/replicas, or take replicas out of the manifest.",
             ),
         ] {
             assert_eq!(advice(manager, operation), want, "{manager} {operation}");
         }
     }
 
-    /// The server removes a field that no manager states any more, whichever tool applies the manifest.
+    /// The server removes a field that no manager states any more, whichever tool applies the manifest. A tool that
+    /// merges its last manifest itself deletes the field even if others have set it.
     #[test]
     fn replicas_that_the_server_resets() {
         let evidence = |manager: &str, operation: &str| {
             let writer = json!({"manager": manager, "operation": operation});
             said(Code::OtherWriter, &set_by(&writer, 3)).evidence
         };
-        let reset = "Taken out before the controller scales again, the replicas are reset to 1 if no other manager \
-                     owns them.";
-        for manager in [
-            "kubectl",
-            "ci",
-            "kustomize-controller",
-            "helm",
-            "argocd-controller",
+        let alone = Some(
+            "Taken out before the controller scales again, the replicas are reset to 1 if no other manager owns them.",
+        );
+        let always =
+            Some("Taken out, the replicas are reset to 1 once, and the HPA scales up from there.");
+        let first = Some("Taken out of the manifest first, the replicas would be reset to 1.");
+        for (manager, operation, want) in [
+            ("kubectl", "Apply", alone),
+            ("ci", "Apply", alone),
+            ("kustomize-controller", "Apply", alone),
+            ("helm", "Apply", alone),
+            ("argocd-controller", "Apply", alone),
+            ("kubectl", "Update", None),
+            ("ci", "Update", None),
+            ("kustomize-controller", "Update", always),
+            ("helm", "Update", always),
+            ("argocd-controller", "Update", always),
+            ("kubectl-client-side-apply", "Update", first),
         ] {
-            assert!(
-                evidence(manager, "Apply").iter().any(|it| it == reset),
-                "{manager}"
-            );
-            assert!(
-                !evidence(manager, "Update").iter().any(|it| it == reset),
-                "{manager}"
-            );
+            let evidence = evidence(manager, operation);
+            let got = evidence.iter().find(|it| it.starts_with("Taken out"));
+            assert_eq!(got.map(|it| &**it), want, "{manager} {operation}");
         }
     }
 

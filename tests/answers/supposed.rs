@@ -1283,13 +1283,13 @@ fn hints_name_what_gives_the_answer() {
             "apps/v1",
             "DaemonSet",
             &["--cpu=90%", "--replicas=3"],
-            "point scaleTargetRef at an object that has the subresource scale",
+            "point scaleTargetRef at an object that has a scale, such as a Deployment",
         ),
         (
             "apps/v1",
             "ControllerRevision",
             &["--cpu=90%", "--replicas=3"],
-            "point scaleTargetRef at an object that has the subresource scale",
+            "point scaleTargetRef at an object that has a scale, such as a Deployment",
         ),
         (
             "extensions/v1beta1",

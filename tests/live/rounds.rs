@@ -269,8 +269,8 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
     for (kind, summary, advice) in [
         (
             "Experiment",
-            "the kind Experiment has no scale, so the target Experiment/web cannot be scaled",
-            "Point scaleTargetRef at an object that has the subresource scale.",
+            "the kind Experiment has no scale, so no HPA can scale Experiment/web",
+            "Point scaleTargetRef at an object that has a scale, such as a Deployment.",
         ),
         (
             "Rollout",

@@ -3,7 +3,7 @@
 use crate::apimachinery::similar::nearest_object;
 use crate::findings::command::typed;
 use crate::findings::prelude::*;
-use crate::saved::assemble::{has_own_scale, resource_of};
+use crate::saved::assemble::{has_own_scale, is_built_in, resource_of};
 use crate::snapshot::ScaleError;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{TargetElsewhere, Workload};
@@ -81,11 +81,16 @@ impl Kind for TargetNotFound {
                 target.group(),
                 target.kind
             ),
-            Missing::Kind => format!(
-                "the API server has no kind {} in the group {:?}, so nothing can be computed",
-                target.kind,
-                target.group()
-            ),
+            Missing::Kind => {
+                let group = match target.group() {
+                    "" => "the core group (apiVersion v1, or none)".to_owned(),
+                    group => format!("the group {group:?}"),
+                };
+                format!(
+                    "the API server has no kind {} in {group}, so nothing can be computed",
+                    target.kind
+                )
+            }
             Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
                 format!("the target {target} is not in the input, so nothing can be computed")
             }
@@ -96,7 +101,7 @@ impl Kind for TargetNotFound {
                 "the target {target} does not exist, or its kind has no scale, so nothing can be computed"
             ),
             Missing::Scale => format!(
-                "the kind {} has no scale, so the target {target} cannot be scaled",
+                "the kind {} has no scale, so no HPA can scale {target}",
                 target.kind
             ),
         }
@@ -156,11 +161,18 @@ impl TargetNotFound {
                 Remedy::LookAtApi.says(format!("Look at the APIService {service} and its server."))
             }
             Missing::Scale => correct(format!(
-                "Point {reference} at an object that has the subresource scale."
+                "Point {reference} at an object that has a scale, such as a Deployment."
             )),
-            Missing::Kind => correct(format!(
-                "Correct {reference}, or install what provides the kind."
-            )),
+            Missing::Kind => {
+                let target = &about.hpa.spec.scale_target_ref;
+                correct(match version_of(target) {
+                    Some(version) => format!(
+                        "State apiVersion {version} in {reference}, if its {} is meant.",
+                        target.kind
+                    ),
+                    None => format!("Correct {reference}, or install what provides the kind."),
+                })
+            }
             Missing::Object | Missing::ObjectOrScale if self.is_assumed => correct(format!(
                 "Add the target to the input, or correct {reference}."
             )),
@@ -170,6 +182,14 @@ impl TargetNotFound {
             Missing::Object => correct(format!("Correct {reference}, or create the target.")),
         }
     }
+}
+
+/// Returns the `apiVersion` of a built-in kind with a scale that a reference looks for in another group.
+fn version_of(target: &CrossVersionObjectReference) -> Option<&'static str> {
+    let mut others = [("apps", "apps/v1"), ("", "v1")].into_iter();
+    let (_, version) =
+        others.find(|(group, _)| *group != target.group() && is_built_in(group, &target.kind))?;
+    Some(version)
 }
 
 /// Returns the advice to create the HPA in the namespace of its target.
@@ -366,6 +386,49 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","name":"web"}}}'
             $ kubectl get deployments.apps -n default
             @ hpa/web rollout.argoproj.io/web
+        "#);
+    }
+
+    /// A kind is looked for in the group of the stated version, which is the core group if none is stated.
+    #[test]
+    fn a_kind_that_the_group_does_not_have() {
+        let of = |reference: Value| {
+            let hpa = build::hpa(&json!({ "scaleTargetRef": reference }));
+            vec![unknown_memory(), hpa]
+        };
+        let states = [
+            ("a Deployment", of(json!({"apiVersion": "v1"}))),
+            (
+                "a controller",
+                of(json!({"apiVersion": "apps/v1", "kind": "ReplicationController"})),
+            ),
+            (
+                "a plural",
+                of(json!({"apiVersion": "apps/v1", "kind": "Deployments"})),
+            ),
+            ("a DaemonSet", of(json!({"kind": "DaemonSet"}))),
+        ];
+        insta::assert_snapshot!(table(Code::TargetNotFound, states), @r#"
+        a Deployment: error, explains
+            the API server has no kind Deployment in the core group (apiVersion v1, or none), so nothing can be computed
+            - The controller's client says: no matches for kind "Deployment" in group "".
+            > State apiVersion apps/v1 in scaleTargetRef, if its Deployment is meant.
+            $ kubectl api-resources --namespaced
+        a controller: error, explains
+            the API server has no kind ReplicationController in the group "apps", so nothing can be computed
+            - The controller's client says: no matches for kind "ReplicationController" in group "apps".
+            > State apiVersion v1 in scaleTargetRef, if its ReplicationController is meant.
+            $ kubectl api-resources --namespaced
+        a plural: error, explains
+            the API server has no kind Deployments in the group "apps", so nothing can be computed
+            - The controller's client says: no matches for kind "Deployments" in group "apps".
+            > Correct scaleTargetRef, or install what provides the kind.
+            $ kubectl api-resources --namespaced
+        a DaemonSet: error, explains
+            the kind DaemonSet has no scale, so no HPA can scale DaemonSet/web
+            - The API server is assumed to say: the server could not find the requested resource.
+            > Point scaleTargetRef at an object that has a scale, such as a Deployment.
+            $ kubectl api-resources --namespaced
         "#);
     }
 

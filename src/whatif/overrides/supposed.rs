@@ -156,7 +156,7 @@ fn known_scale(
                 "the kind {} has no scale: {target} cannot be scaled",
                 target.kind
             );
-            let hint = "point scaleTargetRef at an object that has the subresource scale";
+            let hint = "point scaleTargetRef at an object that has a scale, such as a Deployment";
             return Err(Error::usage(message).hint(hint));
         }
         (Err(ScaleError::Mapping(e) | ScaleError::Get(e)), _) => {

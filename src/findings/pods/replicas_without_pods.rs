@@ -1,7 +1,10 @@
 //! The finding `replicas-without-pods`.
 
+use std::borrow::Cow;
+
 use super::is_ready;
 use crate::apimachinery::annotations::REVISION;
+use crate::apimachinery::json::shortened_to;
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::LastPass;
@@ -201,11 +204,14 @@ impl Kind for ReplicasWithoutPods {
                 .says(format!("Find out why {pod} is {state}."))
                 .with(about.describe(pod));
         }
-        let advice = if self.is_held_up {
-            Remedy::FindQuota
-                .says("Find out what keeps the pods from being created: a quota, or admission.")
-        } else {
-            Remedy::WaitForPods.waits("until the pods are created")
+        let advice = match &self.failure {
+            Some(failure) if !failure.message.is_empty() => Remedy::FindQuota.says(format!(
+                "Change what keeps the pods from being created: {}.",
+                refusal(&failure.message)
+            )),
+            _ if self.is_held_up => Remedy::FindQuota
+                .says("Find out what keeps the pods from being created: a quota, or admission."),
+            _ => Remedy::WaitForPods.waits("until the pods are created"),
         };
         advice.with_all([
             about.kubectl_quoted("describe", "resourcequota", ""),
@@ -226,6 +232,13 @@ impl ReplicasWithoutPods {
                 && !self.since.is_some_and(lacked_before)
         })
     }
+}
+
+/// Returns what an API server says against a pod, shortened to fit into advice. It names the pod first.
+fn refusal(message: &str) -> Cow<'_, str> {
+    let named = message.split_once(" is forbidden: ");
+    let why = named.map_or(message, |(_, why)| why);
+    shortened_to(why.trim_end_matches('.'), 130, (70, 50))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -314,7 +327,7 @@ mod tests {
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
             let failure = json!({"type": "ReplicaFailure", "status": status,
-                "reason": "FailedCreate", "message": "exceeded quota"});
+                "reason": "FailedCreate", "message": "pods \"web-1\" is forbidden: exceeded quota: compute"});
             let status = json!({"status": {"replicas": 3, "conditions": [failure]}});
             build::with(build::deployment(6), &status)
         };
@@ -449,7 +462,7 @@ mod tests {
             ("wait for one that is being deleted", ending),
             ("wait for one that should be gone", stuck),
         ];
-        insta::assert_snapshot!(table(Code::ReplicasWithoutPods, states), @r"
+        insta::assert_snapshot!(table(Code::ReplicasWithoutPods, states), @r#"
         are all there: none
         since an unknown time: none
         were scaled just now: none
@@ -465,17 +478,17 @@ mod tests {
         are being replaced: none
         fail: warning, explains, without it 10 -> 10
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate): 6 replicas instead of 10
-            - Deployment/web: FailedCreate: exceeded quota.
+            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute.
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 10 replicas.
-            > Find out what keeps the pods from being created: a quota, or admission.
+            > Change what keeps the pods from being created: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         fail, next to pods of a Job: warning, aside
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
-            - Deployment/web: FailedCreate: exceeded quota.
-            > Find out what keeps the pods from being created: a quota, or admission.
+            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute.
+            > Change what keeps the pods from being created: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
@@ -548,6 +561,6 @@ mod tests {
             > Find out why web-2 is still there.
             $ kubectl describe pod web-2 -n default
             @ statefulset/web
-        ");
+        "#);
     }
 }

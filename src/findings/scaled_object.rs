@@ -27,6 +27,11 @@ impl ScaledObject {
         let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS)?;
         stated.parse().ok()
     }
+
+    /// Whether KEDA cannot use its spec or a trigger.
+    pub(super) fn is_unready(&self) -> bool {
+        self.condition("Ready") == Some(false)
+    }
 }
 
 impl Input {
@@ -43,8 +48,7 @@ impl Input {
 
 /// Says that KEDA cannot use a ScaledObject.
 pub(crate) fn unready(owner: OwnScaledObject<'_>) -> Option<String> {
-    let is_unready = owner.object?.condition("Ready") == Some(false);
-    is_unready.then(|| {
+    owner.object?.is_unready().then(|| {
         format!("The condition Ready of {owner} is False: KEDA cannot use its spec or a trigger.")
     })
 }

@@ -8,7 +8,7 @@ use crate::findings::requests::testing::{of_kind, owned};
 use crate::findings::testing::{
     conditions, cpu, of_keda, pass, said, set_by, state, with, with_spec,
 };
-use crate::findings::{Code, Finding, FindingView, find, views};
+use crate::findings::{Code, Finding, FindingView, Severity, find, views};
 
 /// Discovery also knows each kind in lower case.
 #[test]
@@ -547,8 +547,18 @@ fn a_scaled_object_that_is_not_ready() {
     let none = of_keda(&state(&[cpu()], &[]), &object);
     let text = said(Code::SwitchedOff, &none);
     assert_eq!(
-        text.advice.text(),
-        "Find out why ScaledObject/web is not ready."
+        (
+            text.severity,
+            &*text.summary,
+            &*text.advice.text(),
+            &*text.commands
+        ),
+        (
+            Severity::Warning,
+            "the target has 0 replicas, so the HPA is off, whatever the metrics say, and ScaledObject/web is not ready",
+            "Find out why ScaledObject/web is not ready.",
+            &["kubectl describe scaledobject web -n default".to_owned()][..],
+        )
     );
     let want = "A trigger of ScaledObject/web was last active at 05:30:00Z (30m ago).";
     assert!(text.evidence.iter().any(|it| it == want), "{text:?}");

@@ -7,7 +7,7 @@ use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::surroundings::ScaleDown;
+use crate::snapshot::surroundings::{ScaleDown, ScaledObject};
 
 /// The target has 0 replicas, and the controller ignores it until something else scales it up.
 ///
@@ -34,9 +34,11 @@ impl Kind for SwitchedOff {
             Some(_) => None,
             None => keeper(case, writer),
         };
-        // KEDA scales from zero, and the pause has its own finding.
+        let is_unready = case.scaled_object().is_some_and(ScaledObject::is_unready);
+        // KEDA scales from zero if it can, and the pause has its own finding.
         let severity = match (hpa.scaled_object(), &keeper) {
             _ if observed.is_some() => Severity::Info,
+            (Some(_), None | Some(Keeper::Keda)) if is_unready => Severity::Warning,
             (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts))
             | (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_))) => {
                 Severity::Warning
@@ -54,14 +56,21 @@ impl Kind for SwitchedOff {
         others.whole_pause()
     }
 
-    fn summary(&self, _: &About<'_>) -> String {
-        match &self.writer {
+    fn summary(&self, about: &About<'_>) -> String {
+        let off = match &self.writer {
             Some((manager, _)) => {
                 format!("{manager} set the target to 0 replicas, so the HPA is off")
             }
             None => {
                 "the target has 0 replicas, so the HPA is off, whatever the metrics say".to_owned()
             }
+        };
+        let is_unready = |it: &ScaledObject| it.is_unready();
+        match self.scaled_object(about) {
+            Some(owner) if owner.object.is_some_and(is_unready) => {
+                format!("{off}, and {owner} is not ready")
+            }
+            _ => off,
         }
     }
 
@@ -140,8 +149,10 @@ fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
     let least = spec
         .min_replica_count
         .filter(|least| *least > 0 && spec.idle_replica_count.is_none());
-    if object.condition("Ready") == Some(false) {
-        look(format!("Find out why {owner} is not ready."))
+    if object.is_unready() {
+        Remedy::LookAtScaledObject
+            .says(format!("Find out why {owner} is not ready."))
+            .with(about.describe_scaled_object(owner))
     } else if object.is_set(KEDA_PAUSED_SCALE_OUT) {
         look(format!(
             "If it is meant to run, remove the annotation {KEDA_PAUSED_SCALE_OUT} from {owner}."

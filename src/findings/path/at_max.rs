@@ -119,10 +119,6 @@ impl Kind for AtMax {
             ));
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
-        if about.hpa.spec.min() >= self.bound.bound {
-            let same = "minReplicas and maxReplicas are the same, so nothing scales.";
-            evidence.push(same.to_owned());
-        }
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
             if self.dropped.is_some() && about.hpa.spec.behavior.is_none() {
@@ -532,7 +528,6 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - minReplicas and maxReplicas are the same, so nothing scales.
             > Raise maxReplicas if nodes can carry it (predict --max 8).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
@@ -541,7 +536,6 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - minReplicas and maxReplicas are the same, so nothing scales.
             > Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8).
             $ kubectl hpa predict web -n default --max 8
             $ kubectl patch scaledobject web -n default --type=merge -p '{"spec":{"maxReplicaCount":8}}'

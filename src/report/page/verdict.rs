@@ -305,8 +305,14 @@ impl Words<'_> {
                 Hold::Unreadable(_) | Hold::Unwritten { .. } => {}
             }
         }
+        let spec = &self.explanation.pass.input.snapshot.hpa.spec;
+        let fixed = if [spec.min(), spec.max_replicas] == [current; 2] {
+            format!(" minReplicas and maxReplicas are both {current}, so nothing scales.")
+        } else {
+            String::new()
+        };
         // It begins with the metric's name, whose case must not change.
-        format!("{text}.")
+        format!("{text}.{fixed}")
     }
 
     /// Describes the winning metric's proposal.
@@ -561,6 +567,9 @@ mod tests {
             why("20m", 4),
             format!("{same}; it adds a replica above 55% (now 20%).")
         );
-        assert_eq!(why("20m", 1), format!("{same}."));
+        assert_eq!(
+            why("20m", 1),
+            format!("{same}. minReplicas and maxReplicas are both 1, so nothing scales.")
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, ScaledObject};
 
-/// The target has 0 replicas, and the controller ignores it until something else scales it up.
+/// The target has 0 replicas, and the HPA stays off until something else sets 1 or more.
 ///
 /// Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -280,9 +280,9 @@ impl<'a> About<'a> {
         let replacing = Case::new(self.pass, &[]).replacing(|pod| names.contains(&pod.name));
         let place = match (replacing.len(), pods.len()) {
             (0, _) => String::new(),
-            (1, 1) => ", in place of another".to_owned(),
-            (1, _) => ", 1 in place of another".to_owned(),
-            (n, _) => format!(", {n} in place of others"),
+            (1, 1) => ", replacing another".to_owned(),
+            (1, _) => ", 1 of them replacing another".to_owned(),
+            (n, _) => format!(", {n} of them replacing others"),
         };
         let busy = if replacing.len() < pods.len() && self.assumes_usage(pods) {
             ", and as busy as the others on average"

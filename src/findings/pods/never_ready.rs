@@ -68,7 +68,12 @@ impl Kind for NeverReady {
             Remedy::RollBack.says("Fix the revision that does not become ready, or roll it back.")
         } else {
             let they = one_or_many(self.pods.len(), "it does", "they do");
-            Remedy::FindUnready.says(format!("Find out why {they} not become ready."))
+            let act = if self.pods.iter().all(StuckPod::lacks_image) {
+                "Find out why the image cannot be pulled.".to_owned()
+            } else {
+                format!("Find out why {they} not become ready.")
+            };
+            Remedy::FindUnready.says(act)
         };
         let mut pods = self.pods.iter();
         let Some(pod) = pods.find(|pod| pod.restarts > 0).or(self.pods.first()) else {
@@ -119,6 +124,12 @@ impl StuckPod {
         }
     }
 
+    /// Whether it waits for an image that cannot be pulled.
+    fn lacks_image(&self) -> bool {
+        let reason = self.waiting.as_deref();
+        reason.is_some_and(|it| ["ErrImagePull", "ImagePullBackOff"].contains(&it))
+    }
+
     /// Describes what it waits for.
     fn sentence(&self, about: &About<'_>) -> String {
         let restarts = count(self.restarts, "restart");
@@ -161,7 +172,7 @@ mod tests {
         // The third of two replicas takes the place of another, and adds no load.
         let surge = with(&rollout, "Scale", &json!({"spec": {"replicas": 2}}));
         let evidence = said(Code::NeverReady, &surge).evidence;
-        let ready = "With it ready, in place of another: 4 replicas.";
+        let ready = "With it ready, replacing another: 4 replicas.";
         assert_eq!(evidence.last().map(String::as_str), Some(ready));
         let states = [
             ("are ready", items.clone()),
@@ -169,6 +180,10 @@ mod tests {
             ("take too long", unready(early)),
             ("take too long, in one revision", rollout),
             ("crash", with_pods(&unready(late), &["web-2"], &crashes)),
+            (
+                "lack an image",
+                with_pods(&unready(late), &["web-2"], &waiting("ImagePullBackOff", 0)),
+            ),
             (
                 "crash, of a Job",
                 of_job(&with_pods(&unready(late), &["web-2"], &crashes), "web-2"),
@@ -219,6 +234,13 @@ mod tests {
             > Find out why it does not become ready.
             $ kubectl describe pod web-2 -n default
             $ kubectl logs web-2 -n default -c app --previous
+            @ pod/web-2
+        lack an image: warning, explains, without it 5 -> 5
+            web-2 has not become ready in 10m (ImagePullBackOff): 3 replicas instead of 5
+            - web-2: container app waits: ImagePullBackOff, 0 restarts, since 05:50:00Z (10m ago).
+            - With it ready: 5 replicas.
+            > Find out why the image cannot be pulled.
+            $ kubectl describe pod web-2 -n default
             @ pod/web-2
         crash, of a Job: none
         crash, but have only just started: none

@@ -269,8 +269,8 @@ impl Words<'_> {
         for hold in decision.holds() {
             match hold {
                 Hold::AtZero => {
-                    return "The target has 0 replicas: the controller ignores it until \
-                            something else scales it up."
+                    return "The target has 0 replicas: the HPA stays off until something else \
+                            sets 1 or more."
                         .to_owned();
                 }
                 Hold::Corrected(beyond, bound) => {

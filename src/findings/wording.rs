@@ -6,7 +6,7 @@ use crate::words::{exact_quantity, first_few, one_or_many};
 
 /// The advice on pods of other owners that the selector matches.
 pub(crate) const APART: &str =
-    "Give the other pods different labels, or recreate the target with another selector.";
+    "Relabel the other pods, or recreate the target with another selector.";
 
 /// Returns a reason and a message as text to follow a sentence: `: Reason: message`; empty if both are empty.
 pub(crate) fn told(said: [&str; 2]) -> String {

@@ -194,7 +194,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "T06",
-            &["Take replicas out of the manifest"],
+            &["Have Argo CD ignore /spec/replicas, or take replicas out of the manifest."],
             &["at each replace"],
         ),
         // A target that is at 0 on purpose.

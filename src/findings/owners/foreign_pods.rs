@@ -381,7 +381,7 @@ mod tests {
             - Of Job/migrate-1: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         are of a CronJob: warning, explains, without it 3 -> 3
@@ -389,7 +389,7 @@ mod tests {
             - Of CronJob/migrate: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         are of a StatefulSet: warning, explains, without it 3 -> 3
@@ -397,7 +397,7 @@ mod tests {
             - Of StatefulSet/db: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         are of an unknown ReplicaSet: none
@@ -407,7 +407,7 @@ mod tests {
             - Of Deployment/api: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         are of another by name: warning, explains, without it 3 -> 3
@@ -415,7 +415,7 @@ mod tests {
             - Of ReplicaSet/api-3c4d: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         belong to no one: warning, explains, without it 3 -> 3
@@ -423,7 +423,7 @@ mod tests {
             - Without an owner: web-2.
             - It uses 150m of the 250m that cpu counts (60%).
             - Without it: 3 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         state no owners: none
@@ -482,7 +482,7 @@ mod tests {
             - Of Job/migrate-4: web-4.
             - They use 250m of the 450m that cpu counts (55.6%).
             - Without them, the answer is the same: 9 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4
         have six: warning, aside, without it 9 -> 9
@@ -495,7 +495,7 @@ mod tests {
             - Of Job/migrate-5: web-5.
             - They use 300m of the 450m that cpu counts (66.7%).
             - Without them, the answer is the same: 9 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5
         have eight: warning, aside, without it 9 -> 9
@@ -508,7 +508,7 @@ mod tests {
             - Of 3 more owners: web-5, web-6 and web-7.
             - They use 400m of the 450m that cpu counts (88.9%).
             - Without them, the answer is the same: 9 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
         have seven, next to one without an owner: warning, aside, without it 9 -> 9
@@ -522,7 +522,7 @@ mod tests {
             - Of 2 more owners: web-5 and web-6.
             - They use 400m of the 450m that cpu counts (88.9%).
             - Without them, the answer is the same: 9 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-8
         have none, and have finished: warning, aside, without it 9 -> 9
@@ -576,7 +576,7 @@ mod tests {
             - App/web does not count it: its status.replicas is 2.
             - It uses 5m of the 105m that cpu counts (4.8%).
             - Without it: 2 replicas.
-            > Give the other pods different labels, or recreate the target with another selector.
+            > Relabel the other pods, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         may not have counted yet: none

@@ -1,10 +1,7 @@
 //! The finding `replicas-without-pods`.
 
-use std::borrow::Cow;
-
 use super::is_ready;
 use crate::apimachinery::annotations::REVISION;
-use crate::apimachinery::json::shortened_to;
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::LastPass;
@@ -204,14 +201,12 @@ impl Kind for ReplicasWithoutPods {
                 .says(format!("Find out why {pod} is {state}."))
                 .with(about.describe(pod));
         }
-        let advice = match &self.failure {
-            Some(failure) if !failure.message.is_empty() => Remedy::FindQuota.says(format!(
-                "Change what keeps the pods from being created: {}.",
-                refusal(&failure.message)
-            )),
-            _ if self.is_held_up => Remedy::FindQuota
+        let failure = self.failure.as_ref();
+        let advice = match failure.and_then(|it| refusal(&it.message)) {
+            Some(why) => Remedy::FindQuota.says(format!("Change what refuses the pods: {why}.")),
+            None if self.is_held_up => Remedy::FindQuota
                 .says("Find out what keeps the pods from being created: a quota, or admission."),
-            _ => Remedy::WaitForPods.waits("until the pods are created"),
+            None => Remedy::WaitForPods.waits("until the pods are created"),
         };
         advice.with_all([
             about.kubectl_quoted("describe", "resourcequota", ""),
@@ -234,11 +229,12 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns what an API server says against a pod, shortened to fit into advice. It names the pod first.
-fn refusal(message: &str) -> Cow<'_, str> {
-    let named = message.split_once(" is forbidden: ");
-    let why = named.map_or(message, |(_, why)| why);
-    shortened_to(why.trim_end_matches('.'), 130, (70, 50))
+/// Returns the reason why the API server refuses a pod, up to the amounts, if it fits into a line of advice.
+fn refusal(message: &str) -> Option<&str> {
+    const MOST: usize = 45;
+    let (_, why) = message.split_once(" is forbidden: ")?;
+    let named = why.split(", ").next()?;
+    (named.chars().count() <= MOST).then_some(named)
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -327,7 +323,7 @@ mod tests {
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
             let failure = json!({"type": "ReplicaFailure", "status": status,
-                "reason": "FailedCreate", "message": "pods \"web-1\" is forbidden: exceeded quota: compute"});
+                "reason": "FailedCreate", "message": "pods \"web-1\" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2"});
             let status = json!({"status": {"replicas": 3, "conditions": [failure]}});
             build::with(build::deployment(6), &status)
         };
@@ -478,17 +474,17 @@ mod tests {
         are being replaced: none
         fail: warning, explains, without it 10 -> 10
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate): 6 replicas instead of 10
-            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute.
+            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 10 replicas.
-            > Change what keeps the pods from being created: exceeded quota: compute.
+            > Change what refuses the pods: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         fail, next to pods of a Job: warning, aside
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
-            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute.
-            > Change what keeps the pods from being created: exceeded quota: compute.
+            - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
+            > Change what refuses the pods: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web

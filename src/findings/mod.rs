@@ -236,7 +236,7 @@ catalogue! {
     outside::controller_silent::ControllerSilent => "controller-silent", Broken, [];
     outside::other_writer::OtherWriter => "other-writer", Broken, [Lasts, OfTarget];
     outside::paused_by_keda::PausedByKeda => "paused-by-keda", Misconfigured, [];
-    outside::field_ignored::FieldIgnored => "field-ignored", Misconfigured, [Repeats];
+    outside::field_ignored::FieldIgnored => "field-ignored", Misconfigured, [];
     outside::differs_from_status::DiffersFromStatus => "differs-from-status", Misconfigured, [];
     outside::flapping::Flapping => "flapping", Misconfigured, [];
     requests::missing_request::MissingRequest => "missing-request", Broken, [OfMetrics, Lasts];

@@ -194,7 +194,9 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ),
         (
             "T06",
-            &["Have Argo CD ignore /spec/replicas, or take replicas out of the manifest."],
+            &[
+                "Have Argo CD ignore /spec/replicas, or take replicas out of the manifest, which resets them to 1 once.",
+            ],
             &["at each replace"],
         ),
         // A target that is at 0 on purpose.

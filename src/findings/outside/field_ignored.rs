@@ -72,16 +72,6 @@ impl Kind for FieldIgnored {
             .collect()
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // What a manifest may have is not the place to look if something is wrong, or if something else keeps the
-        // replicas.
-        let is_prior = |it: &Finding| match &it.facts {
-            Facts::WithinTolerance(within) => within.memory.is_some(),
-            _ => it.severity < Severity::Info,
-        };
-        others.first(|it| !self.stated && is_prior(it))
-    }
-
     fn summary(&self, about: &About<'_>) -> String {
         let version = about.snapshot.controller.version.named();
         let paths = list(&self.paths);
@@ -352,22 +342,6 @@ mod tests {
             });
             assert_eq!(got, want, "{version} {gate:?}");
         }
-        // A field that nobody may have set is not told before what is wrong.
-        let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
-        let flaps = |size: i32, above: &str| {
-            json!({"apiVersion": "v1", "kind": "Event",
-                "metadata": {"name": format!("web.{size}"), "namespace": "default"},
-                "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
-                "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {above}"),
-                "count": 9, "firstTimestamp": "2026-11-21T05:10:00Z", "lastTimestamp": "2026-11-21T05:58:00Z"})
-        };
-        let up = "cpu resource utilization (percentage of request) above target";
-        let spec = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
-        let hpa = build::with(settled(4), &spec);
-        let events = [flaps(7, up), flaps(4, "All metrics below target")];
-        let items = [state, hpa, build::scale(4)].into_iter().chain(events);
-        let found = only(Code::FieldIgnored, &with_pods(items, 4, "54m")).expect("the tolerance");
-        assert_eq!(found.follows, Some(Code::Flapping));
         // Below its target, no replica is missing: 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as
         // well, and 20 × 0.92 to 19. 20 × 1.08 is 21.6.
         for (count, replicas, cpu, want) in [

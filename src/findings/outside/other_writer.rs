@@ -532,12 +532,6 @@ impl Writer {
                  other manager owns them."
                     .to_owned(),
             );
-        } else if !removed && matches!(self.by, By::ArgoCd | By::Helm | By::Flux) {
-            // A merge with the last manifest deletes the field, whatever it is now.
-            cautions.push(
-                "Taken out, the replicas are reset to 1 once, and the HPA scales up from there."
-                    .to_owned(),
-            );
         }
         cautions
     }
@@ -547,12 +541,18 @@ impl Writer {
         /// The API server's default of 1: the replicas were removed from their manifest, or the target was replaced by
         /// a manifest without any.
         const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
+        // A merge of the last manifest and the new one deletes the field, whatever its value is.
+        let merges = matches!(self.by, By::ArgoCd | By::Helm | By::Flux) && !self.is_applied;
+        let reset = if merges {
+            ", which resets them to 1 once"
+        } else {
+            ""
+        };
         Remedy::TakeOut.says(match (self.may_have_removed, self.by) {
-            // A difference that is ignored needs no removal, which would reset the replicas.
-            (false, By::ArgoCd) => {
-                format!("Have Argo CD ignore /spec/replicas, or take replicas out of {manifest}.")
-            }
-            (false, _) => format!("Take replicas out of {manifest}."),
+            (false, By::ArgoCd) => format!(
+                "Have Argo CD ignore /spec/replicas, or take replicas out of {manifest}{reset}."
+            ),
+            (false, _) => format!("Take replicas out of {manifest}{reset}."),
             (true, By::Helm) => format!("If the chart states replicas, {RESET}"),
             (true, By::ArgoCd) => {
                 "If the manifest states replicas, have Argo CD ignore /spec/replicas, or take them out."
@@ -974,13 +974,27 @@ mod tests {
                 "Apply",
                 "Have Argo CD ignore /spec/replicas, or take replicas out of the manifest.",
             ),
+            (
+                "argocd-controller",
+                "Update",
+                "Have Argo CD ignore /spec/replicas, or take replicas out of the manifest, which resets them to 1 once.",
+            ),
+            (
+                "kustomize-controller",
+                "Update",
+                "Take replicas out of the manifest that Flux applies, which resets them to 1 once.",
+            ),
+            (
+                "helm",
+                "Update",
+                "Take replicas out of the chart's manifest where an HPA scales it, which resets them to 1 once.",
+            ),
         ] {
             assert_eq!(advice(manager, operation), want, "{manager} {operation}");
         }
     }
 
-    /// The server removes a field that no manager states any more, whichever tool applies the manifest. A tool that
-    /// merges its last manifest itself deletes the field even if others have set it.
+    /// The server removes a field that no manager states any more, whichever tool applies the manifest.
     #[test]
     fn replicas_that_the_server_resets() {
         let evidence = |manager: &str, operation: &str| {
@@ -990,8 +1004,6 @@ mod tests {
         let alone = Some(
             "Taken out before the controller scales again, the replicas are reset to 1 if no other manager owns them.",
         );
-        let always =
-            Some("Taken out, the replicas are reset to 1 once, and the HPA scales up from there.");
         let first = Some("Taken out of the manifest first, the replicas would be reset to 1.");
         for (manager, operation, want) in [
             ("kubectl", "Apply", alone),
@@ -1001,9 +1013,7 @@ mod tests {
             ("argocd-controller", "Apply", alone),
             ("kubectl", "Update", None),
             ("ci", "Update", None),
-            ("kustomize-controller", "Update", always),
-            ("helm", "Update", always),
-            ("argocd-controller", "Update", always),
+            ("helm", "Update", None),
             ("kubectl-client-side-apply", "Update", first),
         ] {
             let evidence = evidence(manager, operation);

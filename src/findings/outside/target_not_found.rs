@@ -163,16 +163,12 @@ impl TargetNotFound {
             Missing::Scale => correct(format!(
                 "Point {reference} at an object that has a scale, such as a Deployment."
             )),
-            Missing::Kind => {
-                let target = &about.hpa.spec.scale_target_ref;
-                correct(match version_of(target) {
-                    Some(version) => format!(
-                        "State apiVersion {version} in {reference}, if its {} is meant.",
-                        target.kind
-                    ),
-                    None => format!("Correct {reference}, or install what provides the kind."),
-                })
+            Missing::Kind if is_of_apps(&about.hpa.spec.scale_target_ref) => {
+                correct(format!("Set apiVersion: apps/v1 in {reference}."))
             }
+            Missing::Kind => correct(format!(
+                "Correct {reference}, or install what provides the kind."
+            )),
             Missing::Object | Missing::ObjectOrScale if self.is_assumed => correct(format!(
                 "Add the target to the input, or correct {reference}."
             )),
@@ -184,12 +180,9 @@ impl TargetNotFound {
     }
 }
 
-/// Returns the `apiVersion` of a built-in kind with a scale that a reference looks for in another group.
-fn version_of(target: &CrossVersionObjectReference) -> Option<&'static str> {
-    let mut others = [("apps", "apps/v1"), ("", "v1")].into_iter();
-    let (_, version) =
-        others.find(|(group, _)| *group != target.group() && is_built_in(group, &target.kind))?;
-    Some(version)
+/// Whether a reference without a group means a built-in kind of the group `apps`: the core group has only built-in kinds.
+fn is_of_apps(target: &CrossVersionObjectReference) -> bool {
+    target.group().is_empty() && is_built_in("apps", &target.kind)
 }
 
 /// Returns the advice to create the HPA in the namespace of its target.
@@ -412,12 +405,12 @@ mod tests {
         a Deployment: error, explains
             the API server has no kind Deployment in the core group (apiVersion v1, or none), so nothing can be computed
             - The controller's client says: no matches for kind "Deployment" in group "".
-            > State apiVersion apps/v1 in scaleTargetRef, if its Deployment is meant.
+            > Set apiVersion: apps/v1 in scaleTargetRef.
             $ kubectl api-resources --namespaced
         a controller: error, explains
             the API server has no kind ReplicationController in the group "apps", so nothing can be computed
             - The controller's client says: no matches for kind "ReplicationController" in group "apps".
-            > State apiVersion v1 in scaleTargetRef, if its ReplicationController is meant.
+            > Correct scaleTargetRef, or install what provides the kind.
             $ kubectl api-resources --namespaced
         a plural: error, explains
             the API server has no kind Deployments in the group "apps", so nothing can be computed

@@ -112,7 +112,7 @@ impl Kind for SharedPods {
     fn advice(&self, about: &About<'_>) -> Advice {
         let advice = match &self.of_keda {
             _ if !self.is_one_target(about) => Remedy::LabelApart
-                .says("Recreate the targets with selectors that match only their own pods."),
+                .says("Recreate a target whose selector matches the other's pods, with another one."),
             Some((object, hpa)) => Remedy::KeepOneHpa.says(format!(
                 "Keep {hpa}, which KEDA creates, and move the metrics of the others to ScaledObject/{object}."
             )),
@@ -238,7 +238,7 @@ mod tests {
             - Deployment/web: app=web.
             - Deployment/api of HPA api: unknown, but the last status names it.
             - The controller scales none of the HPAs whose selectors match the same pods.
-            > Recreate the targets with selectors that match only their own pods.
+            > Recreate a target whose selector matches the other's pods, with another one.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/api
         overlap: error, explains
@@ -247,7 +247,7 @@ mod tests {
             - Deployment/api of HPA api: app.
             - Both match web-0.
             - The controller scales none of the HPAs whose selectors match the same pods.
-            > Recreate the targets with selectors that match only their own pods.
+            > Recreate a target whose selector matches the other's pods, with another one.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/api
         overlap, in a version that scales both: warning, aside
@@ -255,7 +255,7 @@ mod tests {
             - Deployment/web: app=web.
             - Deployment/api of HPA api: app.
             - Both match web-0.
-            > Recreate the targets with selectors that match only their own pods.
+            > Recreate a target whose selector matches the other's pods, with another one.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/api
         are of one target, in a version that scales it by both: warning, explains

@@ -65,9 +65,8 @@ impl Kind for SwitchedOff {
                 "the target has 0 replicas, so the HPA is off, whatever the metrics say".to_owned()
             }
         };
-        let is_unready = |it: &ScaledObject| it.is_unready();
         match self.scaled_object(about) {
-            Some(owner) if owner.object.is_some_and(is_unready) => {
+            Some(owner) if owner.object.is_some_and(ScaledObject::is_unready) => {
                 format!("{off}, and {owner} is not ready")
             }
             _ => off,

@@ -281,6 +281,7 @@ impl<'a> About<'a> {
         let place = match (replacing.len(), pods.len()) {
             (0, _) => String::new(),
             (1, 1) => ", replacing another".to_owned(),
+            (n, all) if n == all => ", replacing others".to_owned(),
             (1, _) => ", 1 of them replacing another".to_owned(),
             (n, _) => format!(", {n} of them replacing others"),
         };

@@ -126,8 +126,10 @@ impl StuckPod {
 
     /// Whether it waits for an image that cannot be pulled.
     fn lacks_image(&self) -> bool {
-        let reason = self.waiting.as_deref();
-        reason.is_some_and(|it| ["ErrImagePull", "ImagePullBackOff"].contains(&it))
+        matches!(
+            self.waiting.as_deref(),
+            Some("ErrImagePull" | "ImagePullBackOff")
+        )
     }
 
     /// Describes what it waits for.

@@ -1,7 +1,10 @@
 //! The finding `replicas-without-pods`.
 
+use std::borrow::Cow;
+
 use super::is_ready;
 use crate::apimachinery::annotations::REVISION;
+use crate::apimachinery::json::shortened_to;
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::LastPass;
@@ -203,7 +206,7 @@ impl Kind for ReplicasWithoutPods {
         }
         let failure = self.failure.as_ref();
         let advice = match failure.and_then(|it| refusal(&it.message)) {
-            Some(why) => Remedy::FindQuota.says(format!("Change what refuses the pods: {why}.")),
+            Some(why) => Remedy::FindQuota.says(format!("The API server refuses them: {why}.")),
             None if self.is_held_up => Remedy::FindQuota
                 .says("Find out what keeps the pods from being created: a quota, or admission."),
             None => Remedy::WaitForPods.waits("until the pods are created"),
@@ -229,12 +232,11 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns the reason why the API server refuses a pod, up to the amounts, if it fits into a line of advice.
-fn refusal(message: &str) -> Option<&str> {
-    const MOST: usize = 45;
+/// Returns the reason why the API server refuses a pod, without the amounts of a quota, as far as it fits into a line.
+fn refusal(message: &str) -> Option<Cow<'_, str>> {
     let (_, why) = message.split_once(" is forbidden: ")?;
-    let named = why.split(", ").next()?;
-    (named.chars().count() <= MOST).then_some(named)
+    let (named, _) = why.split_once(", requested: ").unwrap_or((why, ""));
+    Some(shortened_to(named, 46, (24, 16)))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -477,14 +479,14 @@ mod tests {
             - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 10 replicas.
-            > Change what refuses the pods: exceeded quota: compute.
+            > The API server refuses them: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         fail, next to pods of a Job: warning, aside
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
             - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
-            > Change what refuses the pods: exceeded quota: compute.
+            > The API server refuses them: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web

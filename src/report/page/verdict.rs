@@ -307,7 +307,7 @@ impl Words<'_> {
         }
         let spec = &self.explanation.pass.input.snapshot.hpa.spec;
         let fixed = if [spec.min(), spec.max_replicas] == [current; 2] {
-            format!(" minReplicas and maxReplicas are both {current}, so nothing scales.")
+            format!(" minReplicas and maxReplicas are both {current}, so the HPA never scales.")
         } else {
             String::new()
         };
@@ -569,7 +569,7 @@ mod tests {
         );
         assert_eq!(
             why("20m", 1),
-            format!("{same}. minReplicas and maxReplicas are both 1, so nothing scales.")
+            format!("{same}. minReplicas and maxReplicas are both 1, so the HPA never scales.")
         );
     }
 }

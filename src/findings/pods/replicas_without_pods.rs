@@ -236,7 +236,7 @@ impl ReplicasWithoutPods {
 fn refusal(message: &str) -> Option<Cow<'_, str>> {
     let (_, why) = message.split_once(" is forbidden: ")?;
     let (named, _) = why.split_once(", requested: ").unwrap_or((why, ""));
-    Some(shortened_to(named, 46, (24, 16)))
+    (!named.is_empty()).then(|| shortened_to(named, 46, (24, 16)))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report

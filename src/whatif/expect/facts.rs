@@ -12,12 +12,11 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{
     Block, Decision, Group, MetricResult, MetricStep, Path, Step, UnreadMetric, UnreadMetrics,
 };
-use crate::memory::{Remembered, infer};
+use crate::memory::infer;
 use crate::numbers::duration;
 use crate::outlook::{self, Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::MetricSource;
-use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
 use jiff::{SignedDuration, Timestamp};
@@ -99,15 +98,7 @@ pub struct RunFacts<'a> {
 /// The facts about a pass, and about the run that begins with it.
 #[derive(Debug, Clone, Copy)]
 pub struct PassFacts<'a> {
-    snapshot: &'a Snapshot,
-    surroundings: &'a Surroundings,
-    remembered: &'a Remembered,
-    decision: &'a Decision,
-    outlook: &'a Outlook,
-    /// The pass at another time, if the clock is in doubt.
-    elsewhen: Option<&'a Pass>,
-    /// Whether the pass is known from a history.
-    is_past: bool,
+    pass: &'a Pass,
     /// The run, and the replay.
     runs: Option<[RunFacts<'a>; 2]>,
 }
@@ -211,24 +202,11 @@ impl<'a> RunFacts<'a> {
 impl<'a> PassFacts<'a> {
     /// The facts of a pass.
     pub fn of(pass: &'a Pass) -> Self {
-        let Pass {
-            input,
-            remembered,
-            decision,
-            outlook,
-            elsewhen,
-            ..
-        } = pass;
-        Self {
-            snapshot: &input.snapshot,
-            surroundings: &input.surroundings,
-            remembered,
-            decision,
-            outlook,
-            elsewhen: elsewhen.as_deref(),
-            is_past: input.evidence.past.is_some(),
-            runs: None,
-        }
+        Self { pass, runs: None }
+    }
+
+    fn snapshot(&self) -> &'a Snapshot {
+        &self.pass.input.snapshot
     }
 
     /// Returns the facts with those of the runs: the run that begins with the pass, and the replay.
@@ -247,57 +225,58 @@ impl<'a> PassFacts<'a> {
 
     /// Returns the hint for settling the time of the pass, if there are two possible times.
     pub(super) fn time_hint(&self) -> Option<String> {
-        let now = SecondsTime(self.elsewhen?.input.snapshot.now);
+        let now = SecondsTime(self.pass.elsewhen.as_ref()?.input.snapshot.now);
         Some(format!("use --now {now} to resolve this"))
     }
 
     /// Whether something would hold for the facts if the time were certain.
     pub(super) fn at_this_time(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
-        let outlook = Outlook::new(self.snapshot, self.remembered, self.decision);
-        let facts = self.with_doubts(|doubts| doubts.time = false);
-        holds(&PassFacts {
-            elsewhen: None,
-            outlook: &outlook,
-            ..facts
-        })
+        let mut pass = self.pass.clone();
+        pass.elsewhen = None;
+        self.would_hold(pass, |doubts| doubts.time = false, holds)
     }
 
-    fn with_doubts(&self, change: impl Fn(&mut Doubts)) -> Self {
-        let mut facts = *self;
+    /// Whether something would hold for the facts of a pass that is more certain, and of its runs.
+    fn would_hold(
+        &self,
+        mut pass: Pass,
+        settle: impl Fn(&mut Doubts),
+        holds: impl FnOnce(&PassFacts<'_>) -> bool,
+    ) -> bool {
+        pass.outlook = Outlook::new(&pass.input.snapshot, &pass.remembered, &pass.decision);
+        let mut facts = PassFacts {
+            pass: &pass,
+            ..*self
+        };
         let runs = facts.runs.iter_mut().flatten();
-        runs.for_each(|run| change(&mut run.doubts));
-        facts
+        runs.for_each(|run| settle(&mut run.doubts));
+        holds(&facts)
     }
 
     /// Returns the hint for an answer that depends on the controller's history. The history of a past pass stays as
     /// uncertain as its samples leave it.
     pub(super) fn history_hint(&self) -> Option<String> {
-        let window = duration(infer::window(&self.snapshot.hpa, &self.snapshot.controller));
-        (!self.is_past).then(|| {
+        let Snapshot {
+            hpa, controller, ..
+        } = self.snapshot();
+        let window = duration(infer::window(hpa, controller));
+        self.pass.input.evidence.past.is_none().then(|| {
             format!("use --history none, or --observe {window} in a cluster, to resolve this")
         })
     }
 
     /// Whether something would hold for the facts if the history were known.
     pub(super) fn with_history(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
-        let remembered = Remembered {
-            possible: None,
-            ..self.remembered.clone()
-        };
-        let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
-        let facts = self.with_doubts(|doubts| doubts.history = false);
-        holds(&PassFacts {
-            remembered: &remembered,
-            outlook: &outlook,
-            ..facts
-        })
+        let mut pass = self.pass.clone();
+        pass.remembered.possible = None;
+        self.would_hold(pass, |doubts| doubts.history = false, holds)
     }
 
     /// Returns the known value of a field.
     pub fn get(&self, field: &Field) -> Fact {
         let fact = self.at_one_time(field);
         // The doubts about a run include its time.
-        let Some(elsewhen) = self.elsewhen.filter(|_| !field.is_of_run()) else {
+        let Some(elsewhen) = self.pass.elsewhen.as_deref().filter(|_| !field.is_of_run()) else {
             return fact;
         };
         match (fact, Self::of(elsewhen).at_one_time(field)) {
@@ -338,7 +317,7 @@ impl<'a> PassFacts<'a> {
             Field::Run(of, field) => self.run(*of).map_or_else(no_scale, |run| run.get(*field)),
             Field::Pass(field) => self.of_pass(*field),
             Field::Metric(name, field) => {
-                match find_metric(&self.snapshot.hpa.spec, name, *field) {
+                match find_metric(&self.snapshot().hpa.spec, name, *field) {
                     Ok(index) => self.of_metric(index, *field),
                     Err((message, _)) => Fact::unknown(message),
                 }
@@ -347,20 +326,21 @@ impl<'a> PassFacts<'a> {
     }
 
     fn of_pass(&self, field: PassField) -> Fact {
-        let spec = &self.snapshot.hpa.spec;
+        let spec = &self.snapshot().hpa.spec;
         match field {
             PassField::Desired => self.replicas(|after, _| after),
             PassField::Delta => self.replicas(|after, current| after - current),
             PassField::Current => self
+                .pass
                 .decision
                 .replicas_before()
                 .map_or_else(no_scale, Fact::count),
             PassField::Min => Fact::count(spec.min()),
             PassField::Max => Fact::count(spec.max_replicas),
-            PassField::Recommended => match (self.unread(), self.decision.proposal) {
+            PassField::Recommended => match (self.unread(), self.pass.decision.proposal) {
                 (Some(unread), _) => unread,
                 (None, Some(proposal)) => Fact::count(proposal),
-                (None, None) if self.decision.metrics().next().is_some() => {
+                (None, None) if self.pass.decision.metrics().next().is_some() => {
                     Fact::unknown("the metrics do not decide")
                 }
                 (None, None) => Fact::unknown(METRICS_IGNORED),
@@ -391,7 +371,7 @@ impl<'a> PassFacts<'a> {
     }
 
     fn of_metric(&self, index: usize, field: MetricField) -> Fact {
-        let Some(metric) = self.decision.metric(index) else {
+        let Some(metric) = self.pass.decision.metric(index) else {
             return Fact::unknown(METRICS_IGNORED);
         };
         let proposal = match &metric.result {
@@ -403,7 +383,7 @@ impl<'a> PassFacts<'a> {
         let of_nothing = proposal.total.is_some()
             && metric.target.average_value.is_some()
             && self
-                .snapshot
+                .snapshot()
                 .scale
                 .as_ref()
                 .is_ok_and(|scale| scale.status_replicas == 0);
@@ -415,7 +395,7 @@ impl<'a> PassFacts<'a> {
             }
             MetricField::AverageValue
                 if metric.target.average_value.is_none()
-                    && self.surroundings.invents_request(&metric.name) =>
+                    && self.pass.input.surroundings.invents_request(&metric.name) =>
             {
                 return Fact::unknown(format!("nothing states the {} request", metric.name));
             }
@@ -426,7 +406,7 @@ impl<'a> PassFacts<'a> {
     }
 
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> Fact) -> Fact {
-        let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
+        let metrics: Vec<&MetricStep> = self.pass.decision.metrics().collect();
         if metrics.is_empty() {
             return Fact::unknown(METRICS_IGNORED);
         }
@@ -436,7 +416,7 @@ impl<'a> PassFacts<'a> {
     /// Returns the number of pods that count as missing for a metric. A metric that fails before it groups the pods does
     /// not say which of them have a value.
     fn missing(&self, metrics: &[&MetricStep]) -> Fact {
-        let spec = &self.snapshot.hpa.spec;
+        let spec = &self.snapshot().hpa.spec;
         let is_of_pods = |metric: &&&MetricStep| {
             let own = &spec.metrics[metric.index];
             own.is_resource() || matches!(own.source(), MetricSource::Pods(_))
@@ -462,17 +442,18 @@ impl<'a> PassFacts<'a> {
 
     /// Returns the cause alone.
     pub(super) fn lacking(&self) -> Option<String> {
-        self.lacks(&self.decision.outcome.unread)
+        self.lacks(&self.pass.decision.outcome.unread)
     }
 
     /// Returns the cause, including for a pass that corrects replicas beyond a bound, from the metrics that the next
     /// pass reads.
     pub(super) fn lacking_to_read(&self) -> Option<String> {
-        if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
+        let path = self.pass.decision.path();
+        if !matches!(path, Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
         }
         let mut unread = Vec::new();
-        for (index, answer) in self.snapshot.metrics.iter().enumerate() {
+        for (index, answer) in self.snapshot().metrics.iter().enumerate() {
             if let MetricAnswer::Unread(why) = answer {
                 let why = why.clone();
                 unread.push(UnreadMetric { index, why });
@@ -482,8 +463,8 @@ impl<'a> PassFacts<'a> {
     }
 
     fn lacks(&self, unread: &[UnreadMetric]) -> Option<String> {
-        let unread = UnreadMetrics::of(unread, &self.snapshot.hpa.spec);
-        lacking(&unread).or_else(|| self.snapshot.scale.as_ref().err()?.lacking())
+        let unread = UnreadMetrics::of(unread, &self.snapshot().hpa.spec);
+        lacking(&unread).or_else(|| self.snapshot().scale.as_ref().err()?.lacking())
     }
 
     /// Returns a fact about the replicas after the pass and before it. In a blocked pass they stay, but that is not an
@@ -491,18 +472,18 @@ impl<'a> PassFacts<'a> {
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
         // A metric that this program cannot read may fail for the controller, too. Unless the other metrics scale
         // up, that blocks the pass.
-        if self.decision.is_unread() {
+        if self.pass.decision.is_unread() {
             return self.unread().unwrap_or_else(no_scale);
         }
-        if let Some(block) = self.decision.block() {
+        if let Some(block) = self.pass.decision.block() {
             return Fact::unknown(stays(block));
         }
         if self.may_fail_to_write() {
             return self.unread().unwrap_or_else(|| Fact::unknown(HISTORY));
         }
         match (
-            self.outlook.range(self.decision),
-            self.decision.replicas_before(),
+            self.pass.outlook.range(&self.pass.decision),
+            self.pass.decision.replicas_before(),
         ) {
             (Some(Range { min, max }), Some(current)) => {
                 let of = |after: i32| of(after.into(), current.into());
@@ -524,20 +505,20 @@ impl<'a> PassFacts<'a> {
         if self.may_fail_to_write() {
             return Fact::unknown(HISTORY);
         }
-        of(self.decision)
+        of(&self.pass.decision)
     }
 
     /// Whether the scale cannot be written and it depends on the history, or on metrics that could not be read, whether
     /// the pass tries to.
     fn may_fail_to_write(&self) -> bool {
-        outlook::may_fail_to_write(self.snapshot, self.remembered, self.decision)
+        outlook::may_fail_to_write(self.snapshot(), &self.pass.remembered, &self.pass.decision)
     }
 
     /// Returns whether a step changed the number, over all unknowns. Between two bounds at which it changes in
     /// different directions, it may not change at all.
     fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
-        let Some(likely) = self.decision.trace.iter().find_map(&of) else {
-            return match self.decision.path() {
+        let Some(likely) = self.pass.decision.trace.iter().find_map(&of) else {
+            return match self.pass.decision.path() {
                 Some(Path::AboveMax | Path::BelowMin) => Fact::Flag(false),
                 _ => self
                     .unread()
@@ -547,8 +528,8 @@ impl<'a> PassFacts<'a> {
         if let Some(unread) = self.unread() {
             return unread;
         }
-        let extremes = &self.outlook.extremes;
-        let open = self.remembered.is_open() && extremes.is_empty();
+        let extremes = &self.pass.outlook.extremes;
+        let open = self.pass.remembered.is_open() && extremes.is_empty();
         // A pass that does not read the metrics changes nothing here, and the record tells nothing about it.
         let stepped = extremes.iter().filter(|extreme| !extreme.steps.is_empty());
         let mut others = stepped.map(|extreme| {
@@ -563,21 +544,22 @@ impl<'a> PassFacts<'a> {
 
     /// Whether a sample is stale.
     fn staleness(&self) -> Fact {
+        let snapshot = self.snapshot();
         let mut timeless = None;
         let mut looked = false;
-        for metric in self.decision.metrics() {
+        for metric in self.pass.decision.metrics() {
             looked = true;
             // Only pods of the target that the metric was evaluated for.
             let pods: BTreeSet<&str> = metric
                 .pods
                 .iter()
                 .filter(|row| row.value.is_some())
-                .map(|row| &*self.snapshot.pods[row.pod as usize].name)
+                .map(|row| &*snapshot.pods[row.pod as usize].name)
                 .collect();
-            let answer = self.snapshot.metrics.get(metric.index);
-            let mut samples = answer.map_or_else(Vec::new, |it| self.snapshot.measurements(it));
+            let answer = snapshot.metrics.get(metric.index);
+            let mut samples = answer.map_or_else(Vec::new, |it| snapshot.measurements(it));
             samples.retain(|sample| sample.pod.is_none_or(|pod| pods.contains(pod)));
-            if samples.iter().any(|sample| self.snapshot.is_stale(sample)) {
+            if samples.iter().any(|sample| snapshot.is_stale(sample)) {
                 return Fact::Flag(true);
             }
             let is_told = samples.iter().all(|sample| sample.time.is_some());

@@ -59,8 +59,8 @@ impl FromStr for AssumedValue {
         if let Some(percent) = text.strip_suffix('%') {
             let change = |digits| Ratio::parse(digits, 2);
             return match percent.as_bytes().first() {
-                Some(b'+') => Ok(Self::Scale(Ratio::ONE.plus(change(&percent[1..])?)?)),
-                Some(b'-') => Ok(Self::Scale(Ratio::ONE.minus(change(&percent[1..])?)?)),
+                Some(b'+') => Ok(Self::Scale(change(&percent[1..])?.above_one()?)),
+                Some(b'-') => Ok(Self::Scale(change(&percent[1..])?.below_one()?)),
                 _ => Ok(Self::Share(change(percent)?)),
             };
         }
@@ -143,30 +143,18 @@ impl Ratio {
         })
     }
 
-    fn plus(self, other: Self) -> Result<Self, ValueError> {
-        let numerator = self
-            .numerator
-            .checked_mul(other.denominator)
-            .and_then(|raised| raised.checked_add(other.numerator))
-            .ok_or(ValueError::TooLarge)?;
-        Ok(Self {
-            numerator,
-            denominator: other.denominator,
-        })
+    /// Returns 1 plus the ratio.
+    fn above_one(self) -> Result<Self, ValueError> {
+        let sum = self.denominator.checked_add(self.numerator);
+        let numerator = sum.ok_or(ValueError::TooLarge)?;
+        Ok(Self { numerator, ..self })
     }
 
-    fn minus(self, other: Self) -> Result<Self, ValueError> {
-        let raised = self
-            .numerator
-            .checked_mul(other.denominator)
-            .ok_or(ValueError::TooLarge)?;
-        let numerator = raised
-            .checked_sub(other.numerator)
-            .ok_or(ValueError::Negative)?;
-        Ok(Self {
-            numerator,
-            denominator: other.denominator,
-        })
+    /// Returns 1 minus the ratio.
+    fn below_one(self) -> Result<Self, ValueError> {
+        let rest = self.denominator.checked_sub(self.numerator);
+        let numerator = rest.ok_or(ValueError::Negative)?;
+        Ok(Self { numerator, ..self })
     }
 
     /// Whether the ratio is a whole number of hundredths.

@@ -51,11 +51,9 @@ impl Record {
 
     /// The replicas at a time after the first pass, if they are known.
     pub fn replicas_at(&self, after: SignedDuration) -> Option<i32> {
-        if after > self.end {
-            None
-        } else {
-            value_at(&self.replicas, after)
-        }
+        let until = self.replicas.partition_point(|sample| sample.time <= after);
+        let last = self.replicas[..until].last()?;
+        last.value.filter(|_| after <= self.end)
     }
 
     /// Returns the replicas before and after a possible change at a time after the first pass, if known: the values of
@@ -156,11 +154,6 @@ impl Record {
         times.sort_unstable();
         times.get(times.len() / 2).copied()
     }
-}
-
-fn value_at(samples: &[Sample<i32>], after: SignedDuration) -> Option<i32> {
-    let until = samples.partition_point(|sample| sample.time <= after);
-    samples[..until].last()?.value
 }
 
 #[cfg(test)]

@@ -208,10 +208,8 @@ impl Plan {
     ///
     /// An assumption is impossible for this HPA, or the load does not fit it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
-        let started = assumptions
-            .clone()
-            .starting_with(self.replicas)
-            .in_run_of(self.timeline.others.clone());
+        let mut started = assumptions.clone().starting_with(self.replicas);
+        started.runs.clone_from(&self.timeline.others);
         let (timeline, decision) = (self.timeline.clone(), decide(&self.begun));
         let (mut input, mut overrides) = started.apply(self.begun.clone(), &decision)?;
         let mut rolled_out = None;

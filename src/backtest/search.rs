@@ -226,7 +226,7 @@ impl Search {
     /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
     pub fn base(&self) -> Vec<String> {
         let candidate = self.every.candidate().into_iter();
-        let manifest = candidate.map(|own| format!("--hpa {}", own.origin()));
+        let manifest = candidate.map(|own| format!("--hpa {}", own.origin));
         let at = self.at.map(|at| format!("--at {}", duration(at)));
         manifest
             .chain(self.every.of_candidate())

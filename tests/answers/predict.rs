@@ -380,7 +380,7 @@ fn a_candidate_gives_the_recorded_answer() {
         let options = Options {
             name: "web".to_owned(),
             namespace: Some("default".to_owned()),
-            also: candidate.metrics().to_vec(),
+            also: candidate.asked.clone(),
             ..Options::default()
         };
         let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");

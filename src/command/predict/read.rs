@@ -44,7 +44,7 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
     let mut assumptions = Assumptions::read(&args.overrides)?;
     if load.is_some() || args.prometheus.prometheus.is_some() || args.timeline.at.is_some() {
         // Otherwise the first pass is the same without a run.
-        assumptions = assumptions.in_run(args.run_flags());
+        assumptions.flags.extend(args.run_flags());
     }
     let request = NamedRequest::read(&args.names, &args.connection)?;
     let mut options = state::options(
@@ -249,9 +249,12 @@ impl Scenario<'_> {
             let how = overrides.validate;
             found.push(Candidate::find(&objects, &self.options, path, how)?);
         }
-        let metrics = found.iter().flat_map(|it| it.metrics().iter().cloned());
+        let metrics = found.iter().flat_map(|it| it.asked.iter().cloned());
         self.options.also = metrics.collect();
-        let mut manifests = found.into_iter().map(|it| it.among(&self.options.also));
+        for candidate in &mut found {
+            candidate.asked.clone_from(&self.options.also);
+        }
+        let mut manifests = found.into_iter();
         if timeline.vary.is_empty() {
             self.candidates = candidates(manifests, &self.assumptions);
         } else {
@@ -296,7 +299,7 @@ fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -
     let mut candidates = Vec::new();
     for manifest in manifests {
         let mut assumptions = typed.clone();
-        let name = manifest.origin().to_owned();
+        let name = manifest.origin.clone();
         assumptions.replace_hpa(manifest);
         candidates.push(NamedSpec { name, assumptions });
     }

@@ -31,18 +31,18 @@ const STANDARD_INPUT: &str = "standard input";
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The name of their source: a file, a directory, or standard input.
-    origin: String,
+    pub origin: String,
     /// How unknown fields were treated.
     pub(super) validate: Validate,
     hpas: Vec<Manifest>,
-    workloads: Vec<WorkloadManifest>,
+    pub(super) workloads: Vec<WorkloadManifest>,
     /// Descriptions of all other objects.
     others: Vec<String>,
     /// Manifests that exist but were not read, and fields that the candidate does not use.
     pub(super) skipped: Vec<Note>,
     /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
     /// have, and those of other candidates.
-    pub(super) asked: Vec<MetricSpec>,
+    pub asked: Vec<MetricSpec>,
 }
 
 /// The manifest of an HPA, or of a ScaledObject from which KEDA creates one.
@@ -142,30 +142,6 @@ impl Candidate {
             asked,
             hpas,
         })
-    }
-
-    /// Returns the metrics whose answers the candidate may need.
-    pub fn metrics(&self) -> &[MetricSpec] {
-        &self.asked
-    }
-
-    /// Whether the candidate has workloads, one of which may be the target.
-    pub(super) fn has_workloads(&self) -> bool {
-        !self.workloads.is_empty()
-    }
-
-    /// Returns the candidate as one of several, for all of which these metrics were looked up.
-    #[must_use]
-    pub fn among(self, asked: &[MetricSpec]) -> Self {
-        Self {
-            asked: asked.to_vec(),
-            ..self
-        }
-    }
-
-    /// The name of the candidate's source: a file, a directory, or standard input.
-    pub fn origin(&self) -> &str {
-        &self.origin
     }
 
     /// Returns the flag that gives the candidate, with its value quoted for a shell.

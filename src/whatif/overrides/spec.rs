@@ -270,7 +270,7 @@ fn replace(
             listed(&objects)
         )));
     }
-    notes.extend(Note::of_manifest(candidate.origin(), of_all));
+    notes.extend(Note::of_manifest(&candidate.origin, of_all));
     add_others(neighbours, snapshot)?;
     let Some(manifest) = chosen.hpa else {
         add_rivals(chosen, snapshot)?;
@@ -301,7 +301,7 @@ fn replace(
         *is_new_hpa = true;
     }
     let ownership = manifest.ownership(&snapshot.hpa);
-    let also = candidate.metrics();
+    let also = &candidate.asked;
     let moved = update(snapshot, spec, object.version, Some(manifest), also)?;
     notes.extend(Note::of_manifest(
         origin,

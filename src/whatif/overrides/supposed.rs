@@ -390,7 +390,7 @@ fn bare(
 ) -> Result<(SupposedTemplate, Pod), Error> {
     let metrics = || {
         let candidates = values.candidates.iter();
-        let of_candidates = candidates.flat_map(|own| own.metrics());
+        let of_candidates = candidates.flat_map(|own| &own.asked);
         hpa.spec.metrics.iter().chain(of_candidates)
     };
     let of_metrics = metrics().filter_map(MetricSpec::container);

@@ -23,12 +23,12 @@ pub struct Assumptions {
     /// The values of metrics, those of single pods last.
     pub(super) values: Vec<Assigned>,
     /// All runs over the same load: assumptions about metrics and containers that only other runs have are left out.
-    pub(super) runs: Vec<OtherRun>,
+    pub runs: Vec<OtherRun>,
     /// Whether a rollout replaces the pods later, so that assumptions about a container that only their successors have
     /// do not apply.
     pub(super) pods_go: bool,
     /// The flags for all assumptions, except manifests, each with its value as typed.
-    flags: Vec<(&'static str, String)>,
+    pub flags: Vec<(&'static str, String)>,
 }
 
 /// The flag that says when pods change, which commands repeat only if any do.
@@ -101,13 +101,6 @@ impl Assumptions {
         quoted.chain(manifest).collect()
     }
 
-    /// Returns the assumptions of a run with these additional flags, which commands repeat.
-    #[must_use]
-    pub fn in_run(mut self, flags: Vec<(&'static str, String)>) -> Self {
-        self.flags.extend(flags);
-        self
-    }
-
     /// Returns the flags about the spec and the requests, as typed.
     pub fn of_candidate(&self) -> impl Iterator<Item = String> {
         let of_flag = |wanted| self.flags.iter().filter(move |(flag, _)| *flag == wanted);
@@ -161,7 +154,8 @@ impl Assumptions {
 
     /// Whether pods other than the target's current ones are assumed.
     pub fn changes_pods(&self) -> bool {
-        !self.requests.is_empty() || self.candidate().is_some_and(Candidate::has_workloads)
+        let has_workloads = |own: &Candidate| !own.workloads.is_empty();
+        !self.requests.is_empty() || self.candidate().is_some_and(has_workloads)
     }
 
     /// Returns the assumptions with the target's current pods, which a rollout may replace; `None` if no others are
@@ -177,12 +171,6 @@ impl Assumptions {
             running.spec.keeps_template = true;
             running
         })
-    }
-
-    /// Returns the assumptions for one of several runs over the same load.
-    #[must_use]
-    pub fn in_run_of(self, runs: Vec<OtherRun>) -> Self {
-        Self { runs, ..self }
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.

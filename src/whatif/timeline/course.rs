@@ -15,10 +15,12 @@ use crate::snapshot::Snapshot;
 pub struct Course<'p> {
     pub(super) player: &'p Player,
     pub(super) world: World,
-    decision: Decision,
+    /// The decision of the pass, with every step.
+    pub(super) decision: Decision,
     /// The replicas before the pass.
     pub(super) before: i32,
-    after_first: SignedDuration,
+    /// The time since the first pass.
+    pub(super) after_first: SignedDuration,
     /// The number of passes before.
     passes: i64,
     /// The next of the player's settings.
@@ -28,7 +30,9 @@ pub struct Course<'p> {
     /// The changes under the present load: the time since the one before, and the replicas before and after.
     changes: Vec<(SignedDuration, i32, i32)>,
     last_change: SignedDuration,
-    is_at_rest: bool,
+    /// Whether all further passes are like the last one while the load stays as it is. Known once [`Course::go_on`] has
+    /// returned `false`.
+    pub(super) is_at_rest: bool,
 }
 
 impl Player {
@@ -84,27 +88,6 @@ impl Player {
 }
 
 impl Course<'_> {
-    /// The decision of the pass, with every step.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
-    }
-
-    /// The snapshot that the pass ran on.
-    pub fn snapshot(&self) -> &Snapshot {
-        &self.world.snapshot
-    }
-
-    /// The time since the first pass.
-    pub fn after_first(&self) -> SignedDuration {
-        self.after_first
-    }
-
-    /// Whether all further passes are like the last one while the load stays as it is. Known once [`Course::go_on`] has
-    /// returned `false`.
-    pub fn is_at_rest(&self) -> bool {
-        self.is_at_rest
-    }
-
     /// The counts between which the replicas oscillate under the current load, if they do.
     pub fn swing(&self) -> Option<(i32, i32)> {
         if self.is_at_rest {

@@ -130,7 +130,7 @@ impl Measurements {
         if self.pods == 0 {
             return self.is_there.then_some(Total::Unknown);
         }
-        let all = self.shared * workload.sharing() as i128;
+        let all = self.shared * workload.sharing as i128;
         Some(Total::Observed(self.own - (-all).div_euclid(self.pods)))
     }
 }
@@ -337,7 +337,7 @@ impl TotalUsage {
             for (item, role) in snapshot
                 .pod_metrics
                 .iter_mut()
-                .zip(workload.measured_roles())
+                .zip(&workload.measured_roles)
             {
                 let own = item
                     .containers
@@ -346,7 +346,7 @@ impl TotalUsage {
                     .and_then(|own| own.usage.iter_mut().find(|(r, _)| r == resource));
                 places.extend(own.map(|(_, milli)| (*role, milli)));
             }
-            spread(*total, &mut places, workload.sharing());
+            spread(*total, &mut places, workload.sharing);
         }
         for (answer, total) in snapshot.metrics.iter_mut().zip(&self.values) {
             if let (MetricAnswer::Pods(values), Some(total)) = (answer, total) {
@@ -354,7 +354,7 @@ impl TotalUsage {
                     .iter_mut()
                     .map(|value| (workload.role(&value.pod), &mut value.value))
                     .collect();
-                spread(*total, &mut places, workload.sharing());
+                spread(*total, &mut places, workload.sharing);
             }
         }
     }
@@ -417,7 +417,7 @@ fn having(
     let Measurements { own, pods, .. } =
         Measurements::of(used(snapshot, container, resource), workload);
     let sharing = |role: &&Role| matches!(role, Role::Shares(_));
-    let of = workload.measured_roles().iter().filter(sharing).count() as i128;
+    let of = workload.measured_roles.iter().filter(sharing).count() as i128;
     (pods > 0).then_some(Having { own, pods, of })
 }
 

@@ -261,7 +261,7 @@ impl Timeline {
 
     /// Records a pass.
     fn record(&mut self, course: &Course<'_>) {
-        self.span = self.span.max(course.after_first());
+        self.span = self.span.max(course.after_first);
         let change = course.change();
         let point = course.point();
         self.totals.add(change.from, point);
@@ -273,11 +273,11 @@ impl Timeline {
 
     /// Records how the run ends. At rest, all further passes are like the last one.
     fn end(&mut self, course: &Course<'_>) {
-        let is_at_rest = course.is_at_rest();
+        let is_at_rest = course.is_at_rest;
         self.swing = course.swing();
         self.rolled = course.world.workload.rolled();
         if let Some(last) = self.passes.last().copied().filter(|_| is_at_rest) {
-            let mut after_first = course.after_first().saturating_add(self.period);
+            let mut after_first = course.after_first.saturating_add(self.period);
             while after_first <= self.span {
                 self.passes.push(last);
                 after_first = after_first.saturating_add(self.period);

@@ -797,7 +797,7 @@ fn roll(
     let mut course = player.start(&snapshot, first.clone()).unwrap();
     let mut seen = Vec::new();
     loop {
-        let now = course.snapshot();
+        let now = &course.world.snapshot;
         let request = |own: &Pod| own.containers[0].requests.0[0].1.milli_value();
         let of = |milli| {
             let pods = now.pods.iter().filter(move |pod| request(pod) == milli);
@@ -806,7 +806,7 @@ fn roll(
         let (old, new) = (of(100), of(200));
         assert_eq!(old.len() + new.len(), now.pods.len());
         seen.push(Seen {
-            second: course.after_first().as_secs(),
+            second: course.after_first.as_secs(),
             replicas: now.scale.as_ref().unwrap().spec_replicas as usize,
             ready: now.pods.iter().filter(|pod| is_ready(pod)).count(),
             old,
@@ -993,9 +993,9 @@ fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     let mut course = player.start(&snapshot, first).unwrap();
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let cpu = course.decision().metric(0).unwrap();
+        let cpu = course.decision.metric(0).unwrap();
         let has_value = |pod: &str| {
-            let own = |row: &&PodRow| *course.snapshot().pods[row.pod as usize].name == *pod;
+            let own = |row: &&PodRow| *course.world.snapshot.pods[row.pod as usize].name == *pod;
             cpu.pods.iter().find(own).unwrap().value.is_some()
         };
         seen.push((
@@ -1039,7 +1039,7 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
     let mut course = player.start(&snapshot, first).unwrap();
     let mut seen = Vec::new();
     loop {
-        let items = &course.snapshot().pod_metrics;
+        let items = &course.world.snapshot.pod_metrics;
         let with = |name| {
             let has = move |own: &ContainerUsage| &*own.name == name;
             items

@@ -145,12 +145,12 @@ impl Totals {
     ///
     /// The run needs more pods than can be played.
     pub(crate) fn of(mut course: Course<'_>) -> Result<Self, Error> {
-        let mut totals = Self::new(course.player, course.snapshot());
+        let mut totals = Self::new(course.player, &course.world.snapshot);
         loop {
             let point = course.point();
             totals.add(course.before, point);
             if !course.go_on()? {
-                totals.end(course.is_at_rest(), point);
+                totals.end(course.is_at_rest, point);
                 return Ok(totals);
             }
         }

@@ -33,8 +33,9 @@ pub(super) struct TargetPods {
     lives: Vec<Life>,
     by_name: HashMap<Box<str>, usize>,
     /// The pods' parts of the load, in the order of the answer of the resource metrics API.
-    measured_roles: Vec<Role>,
-    sharing: usize,
+    pub(super) measured_roles: Vec<Role>,
+    /// The number of pods that share the load.
+    pub(super) sharing: usize,
     /// The number of pods above the wanted replicas.
     surplus: usize,
     is_stateful: bool,
@@ -168,16 +169,6 @@ impl TargetPods {
         self.by_name
             .get(pod)
             .map_or(Role::None, |&place| self.lives[place].role)
-    }
-
-    /// The pods' parts of the load, in the order of the answer of the resource metrics API.
-    pub(super) fn measured_roles(&self) -> &[Role] {
-        &self.measured_roles
-    }
-
-    /// The number of pods that share the load.
-    pub(super) fn sharing(&self) -> usize {
-        self.sharing
     }
 
     /// Returns how many pods, running or about to run, become ready later.

@@ -75,7 +75,7 @@ impl Check {
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
-            let at = after.saturating_add(replay.period / 2);
+            let at = after.saturating_add(replay.totals.period / 2);
             let around = record.replicas_around(at);
             let replicas = around.map(|[before, _]| before);
             check.recorded.add(before, replicas);
@@ -98,7 +98,7 @@ impl Check {
                     others += i128::from(around[0]);
                 }
             }
-            after = after.saturating_add(replay.period);
+            after = after.saturating_add(replay.totals.period);
         }
         check.replica_hours = (others != 0).then(|| own as f64 / others as f64);
         Some(check)

@@ -278,7 +278,7 @@ impl Plan {
         let Some(timeline) = replay.play()? else {
             return Ok(None);
         };
-        let passes = replay.player.passes_of_load(timeline.period);
+        let passes = replay.player.passes_of_load(timeline.totals.period);
         let trace = self.timeline.trace.as_ref();
         let record = trace.map(|trace| trace.record(timeline.start));
         let check = record.as_ref().and_then(|record| {

@@ -64,20 +64,21 @@ impl Stretches {
             .zip(&candidate.passes)
             .take(passes)
             .map(differs);
+        let period = replay.totals.period;
         let mut all: Vec<Stretch> = Vec::new();
         let mut start = replay.start;
         let mut is_open = false;
         for differs in pairs {
             match all.last_mut().filter(|_| is_open && differs) {
-                Some(stretch) => stretch.length = stretch.length.saturating_add(replay.period),
+                Some(stretch) => stretch.length = stretch.length.saturating_add(period),
                 None if differs => all.push(Stretch {
                     start,
-                    length: replay.period,
+                    length: period,
                 }),
                 None => {}
             }
             is_open = differs;
-            start = start.plus(replay.period);
+            start = start.plus(period);
         }
         Self { all }
     }

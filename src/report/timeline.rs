@@ -92,7 +92,6 @@ impl<'a> Played<'a> {
     pub(super) fn section(&self, wide: bool) -> Option<Section> {
         let Timeline {
             start,
-            period,
             span,
             passes,
             totals,
@@ -103,7 +102,7 @@ impl<'a> Played<'a> {
             passes.len(),
             if passes.len() == 1 { "" } else { "ES" },
             duration(*span),
-            duration(*period)
+            duration(totals.period)
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
         let [changes, more] = self.changes(("AFTER", true), when, wide);
@@ -258,7 +257,7 @@ impl<'a> Played<'a> {
         first: i32,
         counts: impl Iterator<Item = Option<i32>>,
     ) -> ChartSeries {
-        let at = |place: i32| millis(self.timeline.period.saturating_mul(place));
+        let at = |place: i32| millis(self.timeline.totals.period.saturating_mul(place));
         let mut steps: Vec<_> = (first..)
             .zip(counts)
             .map(|(i, count)| (at(i), count))
@@ -273,7 +272,7 @@ impl<'a> Played<'a> {
 
     /// Returns the stretches up to a place in which no pass has an answer by all metrics, in milliseconds.
     pub(super) fn gaps(&self, end: i64) -> Vec<(i64, i64)> {
-        let period = millis(self.timeline.period);
+        let period = millis(self.timeline.totals.period);
         let mut gaps: Vec<(i64, i64)> = Vec::new();
         let passes = (0_i64..)
             .map(|place| place * period)
@@ -291,9 +290,9 @@ impl<'a> Played<'a> {
     pub fn chart(&self) -> Chart {
         let Timeline {
             start,
-            period,
             span,
             passes,
+            totals,
             ..
         } = self.timeline;
         let replicas = self.replicas("replicas");
@@ -304,13 +303,13 @@ impl<'a> Played<'a> {
             .max()
             .unwrap_or(0);
         let bounds = self.bounds().into_iter();
-        let last = period.saturating_mul(passes.len().saturating_sub(1) as i32);
+        let last = totals.length(passes.len().saturating_sub(1));
         let clock = TimeDisplay::Since(*start);
         Chart {
             title: format!("replicas in {}", duration(*span)),
             description: self.end().join(" "),
             across: clock.across(),
-            span: (-millis(*period), millis(last.max(*span))),
+            span: (-millis(totals.period), millis(last.max(*span))),
             ticks: clock.ticks(*span),
             replicas: (0, highest),
             series: vec![
@@ -424,7 +423,7 @@ impl Serialize for Played<'_> {
         let at = |time: Timestamp| SecondsTime(time).to_string();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("start", &at(own.start))?;
-        map.serialize_entry("syncPeriod", &seconds(own.period))?;
+        map.serialize_entry("syncPeriod", &seconds(own.totals.period))?;
         map.serialize_entry("for", &seconds(own.span))?;
         let trace = own.trace.as_ref().map(|it| TimelineTraceView {
             ends_after: seconds(it.after),

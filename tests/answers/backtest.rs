@@ -496,11 +496,11 @@ fn runs_part_where_their_passes_first_differ() {
             let differs = pairs.map(|(one, other)| one.replicas != other.replicas);
             let differs: Vec<bool> = differs.collect();
             let total = differs.iter().filter(|differs| **differs).count() as i32;
-            assert_eq!(own.stretches.total(), one.period * total);
+            assert_eq!(own.stretches.total(), one.totals.period * total);
             match (differs.iter().position(|differs| *differs), &own.parted) {
                 (None, None) => {}
                 (Some(place), Some(parted)) => {
-                    assert_eq!(parted.time, one.start + one.period * place as i32);
+                    assert_eq!(parted.time, one.start + one.totals.period * place as i32);
                     let passes = [&one.passes[place], &other.passes[place]];
                     assert_eq!(
                         [parted.replay.to, parted.candidate.to],
@@ -532,7 +532,7 @@ fn totals_are_those_of_the_passes() {
         let passes = &timeline.passes[..totals.passes];
         let max = input.snapshot.hpa.spec.max_replicas;
         let time = |counts: &dyn Fn(&&kubectl_hpa::whatif::timeline::Point) -> bool| {
-            timeline.period * passes.iter().filter(counts).count() as i32
+            totals.period * passes.iter().filter(counts).count() as i32
         };
         let sum: i64 = passes.iter().map(|pass| i64::from(pass.replicas)).sum();
         assert!((totals.replica_hours() - sum as f64 / 240.0).abs() < 1e-9);

@@ -69,7 +69,7 @@ impl<'a> Compared<'a> {
             },
             description: self.headline().1,
             across: clock.across(),
-            span: (-millis(timeline.period), millis(span)),
+            span: (-millis(timeline.totals.period), millis(span)),
             ticks: clock.ticks(span),
             replicas: (0, highest),
             series,

@@ -49,7 +49,7 @@ impl Serialize for Compared<'_> {
             .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
-        map.serialize_entry("syncPeriod", &replay.timeline.period.as_secs_f64())?;
+        map.serialize_entry("syncPeriod", &replay.timeline.totals.period.as_secs_f64())?;
         map.serialize_entry("load", load)?;
         map.serialize_entry(
             "check",

@@ -86,8 +86,7 @@ impl<'a> Compared<'a> {
 
     /// Returns the time that passes take.
     fn time(&self, passes: usize) -> String {
-        let period = self.backtest.replay.timeline.period;
-        long(period.saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX)))
+        long(self.backtest.replay.timeline.totals.length(passes))
     }
 
     /// The load, how the replay agrees with the record, and how pods start.

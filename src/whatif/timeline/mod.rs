@@ -22,7 +22,6 @@ use serde::Serialize;
 
 use crate::calendar::Calendar;
 use crate::engine::decision::{Because, Decision, MetricStep, Proposal, StabilizeStep, Step};
-use crate::snapshot::Snapshot;
 use crate::whatif::overrides::{OtherRun, Reported, current};
 pub use course::Course;
 pub use past::{begin_with_load, make_ready_then};
@@ -66,8 +65,6 @@ pub struct TimelineOptions {
 pub struct Timeline {
     /// The time of the first pass.
     pub start: Timestamp,
-    /// The time between two passes.
-    pub period: SignedDuration,
     /// The time that was played.
     pub span: SignedDuration,
     /// The end of the trace of the load, if there is one.
@@ -238,13 +235,8 @@ impl Timeline {
         let World {
             snapshot, workload, ..
         } = &course.world;
-        let Snapshot {
-            now, controller, ..
-        } = snapshot;
-        let period = controller.sync_period;
         Self {
-            start: now.plus(player.delay),
-            period,
+            start: snapshot.now.plus(player.delay),
             span: player.span,
             trace: player.trace.clone(),
             times: player.plan.times,
@@ -277,10 +269,11 @@ impl Timeline {
         self.swing = course.swing();
         self.rolled = course.world.workload.rolled();
         if let Some(last) = self.passes.last().copied().filter(|_| is_at_rest) {
-            let mut after_first = course.after_first.saturating_add(self.period);
+            let period = self.totals.period;
+            let mut after_first = course.after_first.saturating_add(period);
             while after_first <= self.span {
                 self.passes.push(last);
-                after_first = after_first.saturating_add(self.period);
+                after_first = after_first.saturating_add(period);
             }
         }
         if let Some(last) = self.passes.last() {

@@ -252,7 +252,8 @@ impl Totals {
         self.start.plus(self.length(place))
     }
 
-    fn length(&self, passes: usize) -> SignedDuration {
+    /// The time that passes take.
+    pub(crate) fn length(&self, passes: usize) -> SignedDuration {
         self.period
             .saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX))
     }

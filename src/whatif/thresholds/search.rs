@@ -79,16 +79,6 @@ impl Class {
     }
 }
 
-/// The answer of a pass, reduced to what the thresholds distinguish.
-#[derive(PartialEq, Eq)]
-struct Key {
-    classes: Vec<Class>,
-    tolerated: bool,
-    effect: Effect,
-    proposes: [Option<Ordering>; 3],
-    meets: [Ordering; 2],
-}
-
 /// The maximum number of steps of a curve that are searched for.
 const STEPS: i32 = 1000;
 
@@ -499,15 +489,16 @@ impl<'s> ValueSearch<'s> {
         }
     }
 
-    fn key(&self, seen: &Probe) -> Key {
+    /// The answer of a pass, reduced to what the thresholds distinguish.
+    fn key(&self, seen: &Probe) -> impl PartialEq + use<'s> {
         let proposal = |bound| seen.proposal.map(|proposal| proposal.cmp(&bound));
-        Key {
-            classes: seen.classes.clone(),
-            tolerated: seen.tolerated,
-            effect: self.effect(seen),
-            proposes: [self.min, self.max, self.current].map(proposal),
-            meets: [self.min, self.max].map(|bound| seen.replicas.cmp(&bound)),
-        }
+        (
+            seen.classes.clone(),
+            seen.tolerated,
+            self.effect(seen),
+            [self.min, self.max, self.current].map(proposal),
+            [self.min, self.max].map(|bound| seen.replicas.cmp(&bound)),
+        )
     }
 
     fn effect(&self, seen: &Probe) -> Effect {

@@ -83,8 +83,7 @@ impl Check {
             let is_forced = player.is_forced(at, began);
             check.forced += usize::from(is_forced && around.is_some());
             let mark = record.last_mark(at);
-            let is_marked =
-                mark.is_some_and(|mark| at < mark.saturating_add(player.longest_wait()));
+            let is_marked = mark.is_some_and(|mark| at < mark.saturating_add(player.wait));
             match around.filter(|_| !is_forced && !is_marked) {
                 None => check.left_out += 1,
                 Some(around) => {

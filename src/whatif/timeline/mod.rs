@@ -241,7 +241,7 @@ impl Timeline {
             trace: player.trace.clone(),
             times: player.plan.times,
             starting: workload.starting(),
-            lacks_pods: workload.has_no_model(),
+            lacks_pods: workload.model.is_none(),
             stays: workload.stays(snapshot),
             passes: Vec::new(),
             changes: Vec::new(),

@@ -28,7 +28,7 @@ pub struct Player {
     /// The time to play; a minimum if the plan does not state it.
     pub(super) span: SignedDuration,
     /// The longest time from a change to the next one that it causes.
-    pub(super) wait: SignedDuration,
+    pub wait: SignedDuration,
     pub(super) held: HashSet<Box<str>>,
     /// The places of the values of each metric of the trace.
     pub(super) places: Vec<Meant>,
@@ -209,7 +209,7 @@ impl Player {
             };
             if has_begun {
                 let set = world.set(&setting, meant);
-                set.map_err(|e| trace.within(stated, e))?;
+                set.map_err(|e| e.within(trace.place(stated)))?;
             }
             self.settings.push(setting);
         }
@@ -261,11 +261,6 @@ impl Player {
         last.is_some_and(|(time, count)| {
             *count == 0 || (time.is_positive() && at < time.saturating_add(self.wait))
         })
-    }
-
-    /// The longest time that a change takes to lead to the next one.
-    pub fn longest_wait(&self) -> SignedDuration {
-        self.wait
     }
 }
 

@@ -418,11 +418,6 @@ impl Trace {
         format!("{}: {}", self.origin.at(*line), self.metrics[*column].name)
     }
 
-    /// Returns an error about a value, with its place.
-    pub(super) fn within(&self, stated: &TraceValue<'_>, e: Error) -> Error {
-        e.within(self.place(stated))
-    }
-
     /// Checks that a value has a unit that fits the metric.
     pub(super) fn check_unit(
         &self,

@@ -93,7 +93,7 @@ impl World {
         bases: &mut Bases,
     ) -> Result<Option<Total>, Error> {
         let column = stated.column;
-        let within = |e: Error| trace.within(stated, e);
+        let within = |e: Error| e.within(trace.place(stated));
         let total = match stated.value {
             AssumedValue::Missing => return Ok(None),
             AssumedValue::Amount(amount) => Some(Total::Stated(amount.into())),
@@ -274,7 +274,7 @@ impl World {
 
     /// Returns how many pods are ready: all replicas if no pod is known.
     pub(super) fn ready(&self) -> usize {
-        if self.workload.has_no_model() {
+        if self.workload.model.is_none() {
             let scale = self.snapshot.scale.as_ref();
             let replicas = scale.map_or(0, |scale| scale.spec_replicas);
             return usize::try_from(replicas).unwrap_or(0);

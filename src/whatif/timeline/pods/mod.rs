@@ -39,8 +39,9 @@ pub(super) struct TargetPods {
     /// The number of pods above the wanted replicas.
     surplus: usize,
     is_stateful: bool,
-    /// The model for new pods, and its measurements.
-    model: Option<Shared<Pod>>,
+    /// The model for new pods, which cannot be created if no pod is known.
+    pub(super) model: Option<Shared<Pod>>,
+    /// The measurements of the model.
     measured: MeasuredPod,
     made: u64,
     rolling: Option<Rolling>,
@@ -192,11 +193,6 @@ impl TargetPods {
     /// Whether some pod has not yet completed its start.
     pub(super) fn is_joining(&self) -> bool {
         self.lives.iter().any(|life| life.joining.is_some())
-    }
-
-    /// Whether new pods cannot be created, because no pod is known to model them on.
-    pub(super) fn has_no_model(&self) -> bool {
-        self.model.is_none()
     }
 
     /// Whether pods are missing that the target's controller creates for this many replicas.

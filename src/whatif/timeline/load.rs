@@ -71,16 +71,6 @@ impl Total {
         }
     }
 
-    /// Returns another amount of the same kind.
-    fn with(self, milli: i128) -> Self {
-        match self {
-            Self::Unknown | Self::Observed(_) => Self::Observed(milli),
-            Self::Stated(_) => Self::Stated(milli),
-            Self::Percentage(_) => Self::Percentage(milli),
-            Self::Changed(_) => Self::Changed(milli),
-        }
-    }
-
     /// Returns what the pods that share the load use, if the others use this much.
     fn shared(self, own: i128) -> i128 {
         if self.is_apart() {
@@ -92,6 +82,7 @@ impl Total {
 }
 
 /// The measurements of something in the pods.
+#[derive(Default)]
 struct Measurements {
     /// The sum over the pods that keep their usage.
     own: i128,
@@ -104,12 +95,7 @@ struct Measurements {
 
 impl Measurements {
     fn of<'v>(values: impl Iterator<Item = (&'v str, i64)>, workload: &TargetPods) -> Self {
-        let mut measured = Self {
-            own: 0,
-            shared: 0,
-            pods: 0,
-            is_there: false,
-        };
+        let mut measured = Self::default();
         for (pod, value) in values {
             let role = workload.role(pod);
             measured.is_there |= role != Role::None;
@@ -152,10 +138,13 @@ impl Having {
     }
 
     /// Returns the total if all pods that share the load had the container, given the usage of those that have it.
-    fn total(&self, kind: Total, shared: i128) -> Total {
+    fn total(&self, is_apart: bool, shared: i128) -> Total {
         let all = -(-shared * self.of).div_euclid(self.pods);
-        let own = if kind.is_apart() { 0 } else { self.own };
-        kind.with(own + all)
+        if is_apart {
+            Total::Percentage(all)
+        } else {
+            Total::Stated(self.own + all)
+        }
     }
 }
 
@@ -310,7 +299,7 @@ impl TotalUsage {
                 .collect();
             let shares = parts_of(shared, &before);
             for ((total, having), share) in own.into_iter().zip(shares) {
-                *total = having.total(stated.total, share);
+                *total = having.total(stated.total.is_apart(), share);
             }
         }
     }

@@ -454,23 +454,16 @@ impl TargetPods {
 
     /// Begins a rollout whose time has come.
     fn begin(&mut self, snapshot: &Snapshot) {
-        let Some(rolling) = &mut self.rolling else {
+        let is_due = |own: &&mut Rolling| {
+            own.pods.is_none() && own.start.plus(own.rollout.after) <= snapshot.now
+        };
+        let Some(rolling) = self.rolling.as_mut().filter(is_due) else {
             return;
         };
-        let Rolling {
-            rollout,
-            start,
-            pods,
-            old,
-            ..
-        } = rolling;
-        if pods.is_some() || start.plus(rollout.after) > snapshot.now {
-            return;
-        }
-        *old = self.model.replace(rollout.model.clone());
+        rolling.old = self.model.replace(rolling.rollout.model.clone());
         self.surplus = 0;
         for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {
-            life.is_outdated = !rollout.makes(pod);
+            life.is_outdated = !rolling.rollout.makes(pod);
         }
         let count = self.to_replace(snapshot).len();
         if let Some(rolling) = &mut self.rolling {

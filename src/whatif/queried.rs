@@ -5,10 +5,10 @@ use crate::apimachinery::names::shell_word;
 use crate::error::Error;
 use crate::keda;
 use crate::prometheus::queries::Purpose;
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::Container;
-use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 
 /// Returns the metrics of the HPA, and the additional metrics of candidates; of several that are based on the same
@@ -38,9 +38,6 @@ pub(crate) fn stated(
     metrics: &[MetricSpec],
 ) -> Result<Vec<(Purpose, String)>, Error> {
     let snapshot = &input.snapshot;
-    let mut hpa = snapshot.hpa.clone();
-    hpa.spec.metrics = metrics.to_vec();
-    let all = Snapshot::new(hpa, Scale::new(0, ""), snapshot.now);
     let mut stated: Vec<(Purpose, String)> = Vec::new();
     for text in queries {
         let form = || Error::usage(format!("--query {text}: not of the form METRIC=PROMQL"));
@@ -52,8 +49,8 @@ pub(crate) fn stated(
                 "replicas" => Ok(Purpose::Replicas),
                 "ready" => Ok(Purpose::Ready),
                 name => NamedMetric::read(name, "--query")
-                    .and_then(|named| named.place(&all))
-                    .map(Purpose::Metric),
+                    .and_then(|named| named.places_in(metrics))
+                    .map(|places| Purpose::Metric(places[0])),
             };
             match purpose {
                 Ok(purpose) => Some((purpose, query)),

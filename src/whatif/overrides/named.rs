@@ -183,9 +183,10 @@ impl NamedMetric {
         if let Some(part) = self.part(snapshot, pod, typed)? {
             return Ok(part);
         }
-        let places = self.places(snapshot).map_err(|e| e.within(typed))?;
+        let metrics = &snapshot.hpa.spec.metrics;
+        let places = self.places_in(metrics).map_err(|e| e.within(typed))?;
         Ok(Meant {
-            spec: snapshot.hpa.spec.metrics[places[0]].clone(),
+            spec: metrics[places[0]].clone(),
             places,
             is_part: false,
         })
@@ -343,12 +344,7 @@ impl NamedMetric {
     ///
     /// There is no such metric, or it is ambiguous.
     pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
-        Ok(self.places(snapshot)?[0])
-    }
-
-    /// Returns the metric's places in the spec, at least one.
-    pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        self.places_in(&snapshot.hpa.spec.metrics)
+        Ok(self.places_in(&snapshot.hpa.spec.metrics)?[0])
     }
 
     /// Whether a metric matches everything that is named.

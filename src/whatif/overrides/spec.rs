@@ -139,7 +139,7 @@ impl SpecChanges {
         let mut spec = snapshot.hpa.spec.clone();
         let mut paths = Vec::new();
         for (wanted, target) in &self.targets {
-            for place in wanted.places(snapshot)? {
+            for place in wanted.places_in(&snapshot.hpa.spec.metrics)? {
                 let (path, own) = self.set_target(target, &mut spec, place, before, &paths)?;
                 paths.push(path);
                 overrides.push(own);

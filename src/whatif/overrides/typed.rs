@@ -86,9 +86,10 @@ impl Assumptions {
     /// Whether a value is assumed for every metric of the current spec.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
         let of_all = self.values.iter().filter(|own| own.pod.is_none());
-        let found = of_all.filter_map(|own| own.wanted.places(snapshot).ok());
+        let metrics = &snapshot.hpa.spec.metrics;
+        let found = of_all.filter_map(|own| own.wanted.places_in(metrics).ok());
         let fixed = Vec::from_iter(found.flatten());
-        (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
+        (0..metrics.len()).all(|place| fixed.contains(&place))
     }
 
     /// Returns the flags of a command with the same assumptions, with their values quoted for a shell.

@@ -103,21 +103,13 @@ impl Exact {
 
 impl PartialEq for Exact {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.partial_cmp(other) == Some(Ordering::Equal)
     }
 }
-
-impl Eq for Exact {}
 
 impl PartialOrd for Exact {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Exact {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (&self.numerator * &other.denominator).cmp(&(&other.numerator * &self.denominator))
+        (&self.numerator * &other.denominator).partial_cmp(&(&other.numerator * &self.denominator))
     }
 }
 

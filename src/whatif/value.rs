@@ -2,7 +2,6 @@
 //! value, or nothing. Values are exact; no float is involved between the typed text and the milli-units that
 //! the engine reads.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::apimachinery::quantity::{Amount, Quantity};
@@ -180,22 +179,6 @@ impl Ratio {
     }
 }
 
-/// As a decimal number.
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, rest) = (
-            self.numerator / self.denominator,
-            self.numerator % self.denominator,
-        );
-        if rest == 0 {
-            return write!(f, "{whole}");
-        }
-        let places = self.denominator.ilog10() as usize;
-        let digits = format!("{rest:0places$}");
-        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{AssumedValue, Ratio, ValueError};
@@ -282,18 +265,19 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_written_as_decimals() {
-        for (text, shown) in [
-            ("x2", "2"),
-            ("x0.50", "0.5"),
-            ("80%", "0.8"),
-            ("+5%", "1.05"),
+    fn ratios_are_exact() {
+        for (text, exact) in [
+            ("x2", (2, 1)),
+            ("x0.50", (5, 10)),
+            ("80%", (80, 100)),
+            ("+5%", (105, 100)),
+            ("-5%", (95, 100)),
         ] {
             let ratio = match text.parse() {
                 Ok(AssumedValue::Scale(ratio) | AssumedValue::Share(ratio)) => ratio,
                 other => panic!("{text}: {other:?}"),
             };
-            assert_eq!(ratio.to_string(), shown);
+            assert_eq!((ratio.numerator, ratio.denominator), exact);
         }
     }
 }

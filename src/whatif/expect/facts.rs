@@ -563,7 +563,7 @@ impl<'a> PassFacts<'a> {
                 return Fact::Flag(true);
             }
             let is_told = samples.iter().all(|sample| sample.time.is_some());
-            if !is_told || !matches!(metric.result, MetricResult::Proposal(_)) {
+            if !is_told || metric.proposal().is_none() {
                 timeless.get_or_insert(metric);
             }
         }

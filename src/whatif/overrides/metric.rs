@@ -10,7 +10,7 @@ use super::samples::{change, failure, fill, is_running, samples};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
-use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
+use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{MetricSource, MetricSpec, MetricTarget};
@@ -392,8 +392,8 @@ impl Metric {
             })?;
         let is_of_pods = is_share && self.spec.container().is_none();
         let mut requests = step.pods.iter().map(|row| row.request);
-        match &step.result {
-            MetricResult::Error(e) if is_of_pods && requests.any(|own| own.is_none()) => {
+        match step.error() {
+            Some(e) if is_of_pods && requests.any(|own| own.is_none()) => {
                 Err(self.no_percentage(&e.message))
             }
             _ => Ok(step.clone()),
@@ -564,10 +564,7 @@ pub(super) fn failure_of(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -
     }
     let decision = probe(snapshot, index, spec);
     let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
-    match &step.result {
-        MetricResult::Error(e) => Some(e.message.clone()),
-        _ => None,
-    }
+    step.error().map(|e| e.message.clone())
 }
 
 /// Returns the value of a metric for a pod.

@@ -45,7 +45,7 @@ pub(super) use values::Values;
 use super::value::AssumedValue;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine;
-use crate::engine::decision::{Decision, MetricResult};
+use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
@@ -364,10 +364,7 @@ fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
 
 /// Returns the value of a metric, as the status reports it.
 pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
-    let step = decision.metric(index)?;
-    let MetricResult::Proposal(proposal) = &step.result else {
-        return None;
-    };
+    let proposal = decision.metric(index)?.proposal()?;
     let current = &proposal.current;
     if let Some(percent) = current.average_utilization {
         return Some(Reported::Text(format!("{percent}%")));

@@ -472,9 +472,7 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
 
 /// Returns the value of a metric in the status, in the unit.
 fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
-    let MetricResult::Proposal(proposal) = &step.result else {
-        return None;
-    };
+    let proposal = step.proposal()?;
     let current = &proposal.current;
     let quantity = match unit {
         MetricUnit::Percent => return current.average_utilization.map(i64::from),

@@ -10,7 +10,7 @@ use super::{
     Ask, Asks, Band, Curve, CurvePoint, Effect, HeldBy, RangeEnd, Span, held_by, holds, proposal_of,
 };
 use crate::engine;
-use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
+use crate::engine::decision::{Because, Decision, MetricStep};
 use crate::memory::Remembered;
 use crate::outlook::{self, Outlook};
 use crate::pass::Pass;
@@ -67,14 +67,14 @@ pub(super) enum Class {
 
 impl Class {
     fn of(metric: &MetricStep) -> Self {
-        match &metric.result {
-            MetricResult::Error(_) | MetricResult::Unread(_) => Self::Failed,
-            MetricResult::Proposal(proposal) => match proposal.because {
-                Because::WithinTolerance => Self::OnTarget,
-                _ if proposal.ratio < 1.0 => Self::Low,
-                _ if proposal.ratio > 1.0 => Self::High,
-                _ => Self::OnTarget,
-            },
+        let Some(proposal) = metric.proposal() else {
+            return Self::Failed;
+        };
+        match proposal.because {
+            Because::WithinTolerance => Self::OnTarget,
+            _ if proposal.ratio < 1.0 => Self::Low,
+            _ if proposal.ratio > 1.0 => Self::High,
+            _ => Self::OnTarget,
         }
     }
 }

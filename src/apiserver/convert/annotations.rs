@@ -4,56 +4,33 @@
 //! and the like. Follows `pkg/apis/autoscaling/annotations.go`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::fields::{BEHAVIOR, FLAT_METRICS};
 use crate::apimachinery::json::{DecodeError, decode, expecting, read_borrowed};
 use crate::apiserver::metadata::LabelMap;
 use crate::snapshot::note::{Note, Subject};
 
-/// Every key that the annotations may contain, outside maps with user-defined keys.
-const KEYS: &[&str] = &[
-    "apiVersion",
-    "averageValue",
-    "container",
-    "containerResource",
-    "currentAverageUtilization",
-    "currentAverageValue",
-    "currentValue",
-    "external",
-    "key",
-    "kind",
-    "lastTransitionTime",
-    "matchExpressions",
-    "matchLabels",
-    "message",
-    "metricName",
-    "metricSelector",
-    "name",
-    "object",
-    "operator",
-    "periodSeconds",
-    "pods",
-    "policies",
-    "reason",
-    "resource",
-    "scaleDown",
-    "scaleUp",
-    "selectPolicy",
-    "selector",
-    "stabilizationWindowSeconds",
-    "status",
-    "target",
-    "targetAverageUtilization",
-    "targetAverageValue",
-    "targetValue",
-    "tolerance",
-    "type",
-    "value",
-    "values",
-];
+/// Every key that the annotations may contain, outside maps with user-defined keys: the fields of metrics and of a
+/// behavior, and those that only statuses and conditions have.
+static KEYS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let of_status = [
+        "currentAverageUtilization",
+        "currentAverageValue",
+        "currentValue",
+        "lastTransitionTime",
+        "message",
+        "reason",
+        "status",
+    ];
+    let of_spec = [FLAT_METRICS, BEHAVIOR].into_iter();
+    let stated = of_spec.flat_map(|shape| shape.all_names());
+    stated.chain(of_status).collect()
+});
 
 /// The maximum depth of the JSON; the metrics of a well-formed annotation are far shallower.
 const MAX_DEPTH: usize = 64;

@@ -111,6 +111,12 @@ impl ObjectShape {
             nested,
         }
     }
+
+    /// Returns the names of all fields at any depth.
+    pub(super) fn all_names(&self) -> Vec<&'static str> {
+        let nested = self.nested.iter().flat_map(|(_, own)| own.all_names());
+        (self.names)().iter().copied().chain(nested).collect()
+    }
 }
 
 const METADATA: ObjectShape = ObjectShape::of::<ObjectMeta>(&[
@@ -167,7 +173,7 @@ const RULES_OF_BETA: ObjectShape = ObjectShape {
     nested: &[POLICIES],
 };
 
-const FLAT_METRICS: ObjectShape = ObjectShape::of::<legacy::MetricSpec>(&[
+pub(super) const FLAT_METRICS: ObjectShape = ObjectShape::of::<legacy::MetricSpec>(&[
     (
         "object",
         ObjectShape::of::<legacy::ObjectMetricSource>(&[

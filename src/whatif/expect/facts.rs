@@ -99,8 +99,8 @@ pub struct RunFacts<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct PassFacts<'a> {
     pass: &'a Pass,
-    /// The run, and the replay.
-    runs: Option<[RunFacts<'a>; 2]>,
+    /// The run that follows on the pass, and the replay.
+    pub(super) runs: Option<[RunFacts<'a>; 2]>,
 }
 
 impl<'a> RunFacts<'a> {
@@ -216,11 +216,6 @@ impl<'a> PassFacts<'a> {
             runs: Some([run, replay]),
             ..self
         }
-    }
-
-    /// Whether a run follows on the pass.
-    pub(super) fn has_runs(&self) -> bool {
-        self.runs.is_some()
     }
 
     /// Returns the hint for settling the time of the pass, if there are two possible times.

@@ -64,16 +64,9 @@ impl Truth {
     }
 }
 
-impl Expression {
-    /// Whether the expression holds.
-    pub fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
-        self.root.truth(facts)
-    }
-}
-
 impl PassFacts<'_> {
     fn truth(&self, expected: &Expression) -> Truth {
-        expected.truth(&|field| self.get(field))
+        expected.root.truth(&|field| self.get(field))
     }
 }
 
@@ -235,7 +228,7 @@ impl Expectation {
             fail_on: *fail_on,
             values,
             is_plain: expression.root.lone_fields() == expression.fields.len(),
-            is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
+            is_of_first_pass: facts.runs.is_some() && !expression.is_of_run(),
             ..Self::without_fields(expression.text.clone(), truth, None)
         };
         if truth == Truth::Unknown {
@@ -286,7 +279,7 @@ impl Expectation {
         };
         Self {
             fail_on: Some(what),
-            is_of_first_pass: facts.has_runs() && !*lasts,
+            is_of_first_pass: facts.runs.is_some() && !*lasts,
             ..Self::without_fields(none, truth, hint)
         }
     }

@@ -474,6 +474,7 @@ fn metrics_are_found_by_label_or_by_name_alone() {
 fn truth(text: &str, limited: &Fact, blocked: &Fact, desired: &Fact) -> Truth {
     Expression::parse(text)
         .unwrap()
+        .root
         .truth(&|field| match field {
             Field::Pass(PassField::Limited) => limited.clone(),
             Field::Pass(PassField::Blocked) => blocked.clone(),
@@ -591,7 +592,7 @@ fn computed(text: &str) -> (Truth, Option<UnknownOperandCause>) {
         _ => Fact::Unknown("not computed".into()),
     };
     let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-    (expression.truth(&facts), expression.root.lack(&facts))
+    (expression.root.truth(&facts), expression.root.lack(&facts))
 }
 
 #[test]

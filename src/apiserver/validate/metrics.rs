@@ -14,17 +14,12 @@ use crate::snapshot::hpa::{
 };
 
 pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
-    let HpaSpec {
-        metrics,
-        min_replicas,
-        ..
-    } = spec;
-    for (i, metric) in metrics.iter().enumerate() {
+    for (i, metric) in spec.metrics.iter().enumerate() {
         validate_metric(metric, rules, &path.index(i));
     }
     // Only these can show at zero pods that there is work again.
     let wakes = |metric: &MetricSpec| matches!(metric.type_.as_str(), "Object" | "External");
-    if *min_replicas == Some(0) && !metrics.iter().any(wakes) {
+    if spec.min_replicas == Some(0) && !spec.metrics.iter().any(wakes) {
         let detail = "must specify at least one Object or External metric to support scaling to \
                       zero replicas";
         path.forbidden(detail);

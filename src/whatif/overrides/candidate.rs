@@ -367,21 +367,14 @@ fn placed(reference: String, namespace: &Option<String>) -> String {
 impl Manifest {
     /// Returns all HPAs that some objects define.
     fn all(objects: &Objects, options: &Options, validate: Validate) -> Vec<Self> {
-        let Objects {
-            hpas,
-            scaled_objects,
-            undecoded_scaled_objects,
-            ..
-        } = objects;
         let namespace = options.namespace.as_deref();
-        let of_keda = scaled_objects
+        let of_keda = objects
+            .scaled_objects
             .iter()
-            .zip(undecoded_scaled_objects)
+            .zip(&objects.undecoded_scaled_objects)
             .map(|(it, whole)| Self::of_keda(it, whole, namespace, validate));
-        hpas.iter()
-            .map(|hpa| Self::read(hpa, validate))
-            .chain(of_keda)
-            .collect()
+        let read = objects.hpas.iter().map(|hpa| Self::read(hpa, validate));
+        read.chain(of_keda).collect()
     }
 
     fn read(hpa: &UndecodedHpa, validate: Validate) -> Self {

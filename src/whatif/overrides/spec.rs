@@ -105,12 +105,9 @@ impl SpecChanges {
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
         let before = input.snapshot.hpa.spec.clone();
-        let Snapshot {
-            hpa, other_hpas, ..
-        } = &input.snapshot;
         let (mut differences, mut workload) = (Vec::new(), None);
         if let Some(candidate) = &self.candidate {
-            let chosen = candidate.choose(hpa, other_hpas)?;
+            let chosen = candidate.choose(&input.snapshot.hpa, &input.snapshot.other_hpas)?;
             differences = replace(candidate, &chosen, input, overrides)?;
             workload = chosen.workload;
         }

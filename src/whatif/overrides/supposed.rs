@@ -257,11 +257,7 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
 
 /// Checks that the replicas of a target whose pods the input has are stated or typed, if anything needs them.
 fn check_replicas(input: &Input, assumptions: &Assumptions, needs_none: bool) -> Result<(), Error> {
-    let Input {
-        snapshot,
-        surroundings,
-        ..
-    } = input;
+    let (snapshot, surroundings) = (&input.snapshot, &input.surroundings);
     let are_known = !matches!(snapshot.scale, Err(ScaleError::NoReplicas { .. }));
     if are_known || needs_none || assumptions.pods.typed_count()?.is_some() {
         return Ok(());

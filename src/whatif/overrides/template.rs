@@ -414,11 +414,7 @@ fn by_template<'p>(
     running: Option<Pod>,
     pods: &[&'p Pod],
 ) -> Vec<(Option<Pod>, Vec<&'p Pod>)> {
-    let Input {
-        snapshot,
-        surroundings,
-        ..
-    } = input;
+    let (snapshot, surroundings) = (&input.snapshot, &input.surroundings);
     let target = &snapshot.hpa.spec.scale_target_ref;
     let current = surroundings
         .current_revision(target, pods.iter().copied())

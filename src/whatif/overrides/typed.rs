@@ -111,13 +111,7 @@ impl Assumptions {
 
     /// Whether nothing is assumed about pods, their requests and metrics.
     pub(super) fn needs_no_pods(&self) -> bool {
-        let Self {
-            requests,
-            pods,
-            values,
-            ..
-        } = self;
-        requests.is_empty() && pods.is_none() && values.is_empty()
+        self.requests.is_empty() && self.pods.is_none() && self.values.is_empty()
     }
 
     /// Returns the candidate that replaces the HPA, if there is one.

@@ -273,17 +273,14 @@ pub fn of_metric(
     container: Option<&str>,
     with_curve: bool,
 ) -> Option<Thresholds> {
-    let Pass {
-        input, decision, ..
-    } = pass;
-    decision.combination()?;
-    let snapshot = &input.snapshot;
+    pass.decision.combination()?;
+    let snapshot = &pass.input.snapshot;
     let metrics = &snapshot.hpa.spec.metrics;
     let spec = metrics[index].part(container);
     let alone = container.map(|_| alone(snapshot, index, spec.clone()));
     let step = match &alone {
         Some(alone) => alone.metric(0),
-        None => decision.metric(index),
+        None => pass.decision.metric(index),
     };
     let changes = if index < SEARCHED || with_curve {
         let dial = Dial::new(snapshot, index, container).map_err(|e| e.message);
@@ -366,14 +363,12 @@ impl Borders {
     }
 
     fn searched(pass: &Pass, index: usize) -> Option<(ValueSearch<'_>, Self)> {
-        let Pass {
-            input, decision, ..
-        } = pass;
-        let snapshot = &input.snapshot;
+        let snapshot = &pass.input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
         let dial = Dial::new(snapshot, index, None).ok()?;
         let scale = UnitScale::of(spec, &dial);
-        let now = decision
+        let now = pass
+            .decision
             .metric(index)
             .and_then(|step| value_of(step, scale.unit));
         let mut search = ValueSearch::new(pass, dial, index);

@@ -114,14 +114,8 @@ impl Course<'_> {
 
     /// Returns the pass's change of the replicas, with its reason; the pass may have kept them.
     pub fn change(&self) -> PassChange {
-        let Self {
-            decision,
-            world,
-            before,
-            player,
-            ..
-        } = self;
-        PassChange::of(decision, world.snapshot.now, player.delay, *before)
+        let now = self.world.snapshot.now;
+        PassChange::of(&self.decision, now, self.player.delay, self.before)
     }
 
     /// The replicas after the pass.

@@ -382,14 +382,9 @@ impl TargetPods {
         now: Timestamp,
         until: Timestamp,
     ) -> Option<Timestamp> {
-        let Rolling {
-            rollout,
-            start,
-            pods,
-            ..
-        } = self.rolling.as_ref().filter(|own| own.done.is_none())?;
-        let step = match pods {
-            None => Some(start.plus(rollout.after)),
+        let rolling = self.rolling.as_ref().filter(|own| own.done.is_none())?;
+        let step = match rolling.pods {
+            None => Some(rolling.start.plus(rolling.rollout.after)),
             Some(_) => self
                 .lives
                 .iter()

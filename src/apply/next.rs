@@ -10,9 +10,10 @@ use super::Change;
 use super::gate::Leader;
 use crate::args::Overrides;
 use crate::calendar::Calendar;
+use crate::engine;
 use crate::error::Error;
 use crate::memory::Remembered;
-use crate::outlook::Range;
+use crate::outlook::{Range, range};
 use crate::pass::Pass;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
@@ -105,27 +106,11 @@ pub fn next(
         Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
     };
     let pass = Pass::with(then, remembered);
-    let Pass {
-        input,
-        remembered,
-        decision,
-        outlook,
-        ..
-    } = &pass;
     let kept = Range {
         min: change.to,
         max: change.to,
     };
-    let mut replicas = outlook.range(decision).unwrap_or(kept);
-    if replicas == kept {
-        // Unless the history says more, the sync is within a period from now, and a hold may end before it.
-        let period = input.snapshot.controller.sync_period;
-        let end = input.snapshot.now.plus(period.max(remembered.delay.most));
-        for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
-            replicas.min = replicas.min.min(soon.range.min);
-            replicas.max = replicas.max.max(soon.range.max);
-        }
-    }
+    let replicas = whenever(&pass).unwrap_or(kept);
     let verdict = judge(change, replicas);
     Ok(NextPass {
         verdict,
@@ -133,6 +118,28 @@ pub fn next(
         leader,
         pass,
     })
+}
+
+/// Returns the replicas after the next pass, whenever it runs: unless the history says more, that is within a period from
+/// now, and what holds the replicas may end before it. `None` if the scale is unknown.
+fn whenever(pass: &Pass) -> Option<Range> {
+    let Pass {
+        input,
+        remembered,
+        decision,
+        outlook,
+        ..
+    } = pass;
+    let soonest = outlook.range(decision)?;
+    // An inferred history is as old as the pass will find it.
+    if !remembered.delay.most.is_zero() {
+        return Some(soonest);
+    }
+    let mut snapshot = input.snapshot.clone();
+    snapshot.now = snapshot.now.plus(snapshot.controller.sync_period);
+    let decision = engine::reconcile(&snapshot, &remembered.likely);
+    let latest = range(&snapshot, remembered, &decision)?;
+    Some(soonest.hull(latest))
 }
 
 /// Returns the consequence of a range of counts for a change.

@@ -3,16 +3,17 @@
 //! And the next pass is predicted for each change. Nothing is written here.
 
 use crate::common;
-use crate::common::written;
+use crate::common::{build, written};
 use crate::told;
 
 use kubectl_hpa::apply::Change;
 use kubectl_hpa::apply::gate::{Concern, GateCode, GateInput, Going, Leader};
 use kubectl_hpa::apply::next::{Verdict, next};
 use kubectl_hpa::args::How;
+use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::outlook::Range;
 use kubectl_hpa::pass::Pass;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Returns the change of a pass, and the concerns about writing it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
@@ -125,6 +126,42 @@ fn what_comes_next_is_foreseen_for_each_change() {
         ["goes on", "keeps"].iter().all(|it| all.contains(it)),
         "{verdicts:?}"
     );
+}
+
+/// Returns a pass over pods with these usages and half of their requests as target, which ignores its one recommendation.
+fn ignoring(usages: &[&str], (replicas, time): (i32, &str)) -> (Pass, Remembered) {
+    let cpu = build::resource("cpu", &build::utilization(50));
+    let past = json!({"replicas": replicas, "time": format!("2026-11-21T{time}Z")});
+    let mut items = vec![
+        build::hpa(&json!({ "metrics": [cpu] })),
+        build::scale(usages.len() as i32),
+        build::state(&json!({ "recommendations": [past] })),
+    ];
+    for (place, usage) in usages.iter().enumerate() {
+        let name = format!("web-{place}");
+        items.extend([build::pod(&name), build::pod_metrics(&name, usage)]);
+    }
+    let input = common::read(&build::list(items)).expect("an input");
+    let own = Remembered::of(&input);
+    let pass = Pass::with(input, own.clone().without_recommendations());
+    (pass, own)
+}
+
+/// What the next pass finds depends on when it runs: a recommendation may leave its window before.
+#[test]
+fn what_is_not_known_of_the_next_pass_leaves_it_open() {
+    let eight = &["12m"; 8][..];
+    for (usages, past, verdict, min, max) in [
+        (eight, (8, "05:55:30"), Verdict::Undoes, 4, 4),
+        (eight, (8, "05:55:10"), Verdict::Open, 1, 4),
+        (eight, (8, "05:55:01"), Verdict::Open, 1, 4),
+    ] {
+        let (pass, own) = ignoring(usages, past);
+        let (change, _) = judged(&pass);
+        let next = next(&pass, &own, change.expect("a change"), Leader::Unknown).expect("a pass");
+        let range = Range { min, max };
+        assert_eq!((next.verdict, next.replicas), (verdict, range), "{past:?}");
+    }
 }
 
 /// Without past recommendations, bounds and rate limits still apply.

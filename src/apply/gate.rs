@@ -4,10 +4,12 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Change;
+use super::{Change, hpa_after};
 use crate::args::How;
+use crate::engine::choose_path;
 use crate::engine::decision::{MetricResult, Path, Step};
 use crate::engine::hold::Hold;
+use crate::engine::rules::Rules;
 use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
@@ -51,6 +53,8 @@ pub enum GateCode {
     NoSelector,
     /// Too many metrics failed.
     NoMetric,
+    /// At 0 replicas, the controller ignores the HPA unless its status shows that it scaled the target to 0.
+    SwitchesOff,
     /// Metrics that only the controller may have read may change what it writes.
     Rights,
     /// The controller's history may change the replicas.
@@ -162,7 +166,8 @@ impl GateInput<'_> {
     /// Returns all concerns about writing it, the worst first.
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
         let mut concerns = self.never();
-        if self.change().is_some() {
+        if let Some(change) = self.change() {
+            concerns.extend(self.off(change, how));
             concerns.extend(self.unknown_words(how));
             let uncertain = self.uncertain().into_iter();
             concerns.extend(
@@ -232,6 +237,18 @@ impl GateInput<'_> {
                 ),
             },
             _ => return None,
+        })
+    }
+
+    /// Returns the concern that the controller would ignore the HPA from then on, as it would not after its own write.
+    fn off(&self, Change { to, .. }: Change, how: &How) -> Option<Concern> {
+        let rules = Rules::of(&self.pass.input.snapshot.controller);
+        let is_off = choose_path(rules, &hpa_after(self.pass, how), to) == Path::Disabled;
+        let text = "without the condition ScaledToZero in the status, 0 replicas switch the HPA off until something \
+                    else scales the target up";
+        is_off.then(|| Concern {
+            advice: Some("use --write-status to write the condition, too".to_owned()),
+            ..Concern::new(GateCode::SwitchesOff, text)
         })
     }
 

@@ -12,6 +12,7 @@ use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::cluster::write::wait::{WaitEnd, Waited};
 use crate::error::Error;
+use crate::pass::Pass;
 use crate::snapshot::hpa::Hpa;
 use gate::{Concern, GateCode};
 use next::NextPass;
@@ -192,6 +193,21 @@ pub fn precondition(state: &ScaleState, how: &How) -> Option<String> {
     Some(format!(
         "Expected resource version to be {want}, was {version}"
     ))
+}
+
+/// Returns the HPA as the next pass finds it: with the status that is to be written, or otherwise its present one.
+fn hpa_after(pass: &Pass, how: &How) -> Hpa {
+    let mut hpa = pass.input.snapshot.hpa.clone();
+    if let Some(status) = pass
+        .decision
+        .outcome
+        .status
+        .as_ref()
+        .filter(|_| how.write_status)
+    {
+        hpa.status = status.clone();
+    }
+    hpa
 }
 
 /// Returns the change between two readings of an HPA and its target's scale, if there is one.

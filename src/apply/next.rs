@@ -6,15 +6,16 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::Change;
 use super::gate::Leader;
-use crate::args::Overrides;
+use super::{Change, hpa_after};
+use crate::args::{How, Overrides};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::outlook::{Range, range};
 use crate::pass::Pass;
+use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -61,21 +62,43 @@ pub fn next(
     remembered: &Remembered,
     change: Change,
     leader: Leader,
+    how: &How,
 ) -> Result<NextPass, Error> {
-    let Pass {
-        input, decision, ..
-    } = pass;
     if !(0..=MOST).contains(&change.to) {
         return Err(Error::failed(format!(
             "the pass cannot be run for {} replicas",
             change.to
         )));
     }
+    // A controller that takes over has no history.
+    let remembered = match leader {
+        Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
+        Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
+    };
+    let mut input = pass.input.clone();
+    input.snapshot.hpa = hpa_after(pass, how);
+    let kept = Range {
+        min: change.to,
+        max: change.to,
+    };
+    let pass = Pass::with(scaled(&input, change.to)?, remembered);
+    let replicas = whenever(&pass).unwrap_or(kept);
+    Ok(NextPass {
+        verdict: judge(change, replicas),
+        replicas,
+        leader,
+        pass,
+    })
+}
+
+/// Returns the input of the next pass, with this many replicas.
+fn scaled(input: &Input, to: i32) -> Result<Input, Error> {
     let scaled = Overrides {
-        replicas: Some(change.to.to_string()),
+        replicas: Some(to.to_string()),
         ..Overrides::default()
     };
-    let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;
+    let observed = engine::reconcile(&input.snapshot, &Memory::default());
+    let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), &observed)?;
     let there: HashSet<&str> = input.snapshot.pods.iter().map(|pod| &*pod.name).collect();
     let is_new = |name: &str| !there.contains(name);
     let Snapshot {
@@ -100,24 +123,7 @@ pub fn next(
             values.retain(|value| !is_new(&value.pod));
         }
     }
-    // A controller that takes over has no history.
-    let remembered = match leader {
-        Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
-        Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
-    };
-    let pass = Pass::with(then, remembered);
-    let kept = Range {
-        min: change.to,
-        max: change.to,
-    };
-    let replicas = whenever(&pass).unwrap_or(kept);
-    let verdict = judge(change, replicas);
-    Ok(NextPass {
-        verdict,
-        replicas,
-        leader,
-        pass,
-    })
+    Ok(then)
 }
 
 /// Returns the replicas after the next pass, whenever it runs: unless the history says more, that is within a period from

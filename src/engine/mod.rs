@@ -139,7 +139,7 @@ pub(crate) fn stored_hpas(
 }
 
 /// Returns the path of a pass over an HPA whose target has `current` replicas.
-fn choose_path(rules: Rules, hpa: &Hpa, current: i32) -> Path {
+pub(crate) fn choose_path(rules: Rules, hpa: &Hpa, current: i32) -> Path {
     let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
     let wakes = if rules.zero_by_condition {
         was_zeroed(rules, hpa) && (min != 0 || has_object_or_external(hpa))

@@ -8,7 +8,7 @@ use crate::told;
 
 use kubectl_hpa::apply::Change;
 use kubectl_hpa::apply::gate::{Concern, GateCode, GateInput, Going, Leader};
-use kubectl_hpa::apply::next::{Verdict, next};
+use kubectl_hpa::apply::next::{NextPass, Verdict, next};
 use kubectl_hpa::args::How;
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::outlook::Range;
@@ -17,12 +17,16 @@ use serde_json::{Value, json};
 
 /// Returns the change of a pass, and the concerns about writing it.
 fn judged(pass: &Pass) -> (Option<Change>, Vec<Concern>) {
+    judged_for(pass, &How::default())
+}
+
+fn judged_for(pass: &Pass, how: &How) -> (Option<Change>, Vec<Concern>) {
     let facts = GateInput {
         pass,
         going: &Going::No,
         leader: Leader::Unknown,
     };
-    (facts.change(), facts.concerns(&How::default()))
+    (facts.change(), facts.concerns(how))
 }
 
 /// Returns the status and reason of a condition that the pass set.
@@ -48,14 +52,13 @@ fn what_the_controller_did_not_decide_is_never_written() {
         let for_good = concerns.iter().any(|concern| concern.flag.is_none());
         if change.is_some() {
             due += 1;
-            assert!(!for_good, "{name}: {concerns:?}");
-            // Its memory is stated, so only a failed metric can make it uncertain.
-            assert!(
-                concerns
-                    .iter()
-                    .all(|concern| concern.code == GateCode::Metrics),
-                "{name}: {concerns:?}"
-            );
+            // Its memory is stated, so only a failed metric can make it uncertain. The scale alone does not say who set
+            // it to 0.
+            let zeroed = condition(expected, "ScaledToZero").is_some_and(|(is, _)| is == "True");
+            assert!(for_good == zeroed, "{name}: {concerns:?}");
+            let is_known =
+                |it: &Concern| [GateCode::Metrics, GateCode::SwitchesOff].contains(&it.code);
+            assert!(concerns.iter().all(is_known), "{name}: {concerns:?}");
             continue;
         }
         // An earlier pass may have set it, so the error shows whether this one continued.
@@ -83,7 +86,7 @@ fn what_comes_next_is_foreseen_for_each_change() {
             continue;
         };
         for leader in [Leader::Unknown, Leader::Lapsed(pass.input.snapshot.now)] {
-            let next = next(pass, &pass.remembered, change, leader);
+            let next = next(pass, &pass.remembered, change, leader, &How::default());
             let next = match next {
                 Ok(next) => next,
                 Err(e) => {
@@ -147,7 +150,11 @@ fn ignoring(usages: &[&str], (replicas, time): (i32, &str)) -> (Pass, Remembered
     (pass, own)
 }
 
-/// What the next pass finds depends on when it runs: a recommendation may leave its window before.
+fn foreseen(pass: &Pass, own: &Remembered, change: Change, how: &How) -> NextPass {
+    next(pass, own, change, Leader::Unknown, how).expect("a pass")
+}
+
+/// What the next pass finds depends on when it runs, as a recommendation may leave its window before.
 #[test]
 fn what_is_not_known_of_the_next_pass_leaves_it_open() {
     let eight = &["12m"; 8][..];
@@ -158,9 +165,55 @@ fn what_is_not_known_of_the_next_pass_leaves_it_open() {
     ] {
         let (pass, own) = ignoring(usages, past);
         let (change, _) = judged(&pass);
-        let next = next(&pass, &own, change.expect("a change"), Leader::Unknown).expect("a pass");
+        let next = foreseen(&pass, &own, change.expect("a change"), &How::default());
         let range = Range { min, max };
-        assert_eq!((next.verdict, next.replicas), (verdict, range), "{past:?}");
+        assert_eq!(
+            (next.verdict, next.replicas),
+            (verdict, range),
+            "{usages:?} {past:?}"
+        );
+    }
+}
+
+/// At 0, the next pass computes something only if the status says that the HPA scaled it to 0.
+#[test]
+fn a_write_of_0_does_not_switch_the_hpa_off() {
+    let queue = build::external("queue", &build::average("10"));
+    let past = json!({"replicas": 3, "time": "2026-11-21T05:59:00Z"});
+    for (version, write_status, concerns, verdict) in [
+        (
+            "v1.36.2",
+            false,
+            &[GateCode::SwitchesOff][..],
+            Verdict::Keeps,
+        ),
+        ("v1.36.2", true, &[GateCode::StatusHeld], Verdict::Undoes),
+        ("v1.35.0", false, &[], Verdict::Undoes),
+    ] {
+        let state = json!({"recommendations": [past], "kubernetesVersion": version,
+            "featureGates": {"HPAScaleToZero": true}});
+        let items = [
+            build::hpa(&json!({"minReplicas": 0, "metrics": [queue]})),
+            build::scale(1),
+            build::state(&state),
+            build::queue(&["0"]),
+            build::pod("web-0"),
+        ];
+        let input = common::read(&build::list(items)).expect("an input");
+        let own = Remembered::of(&input);
+        let pass = Pass::with(input, own.clone().without_recommendations());
+        let how = How {
+            write_status,
+            ..How::default()
+        };
+        let (change, found) = judged_for(&pass, &how);
+        let found: Vec<_> = found.iter().map(|concern| concern.code).collect();
+        let next = foreseen(&pass, &own, change.expect("a change"), &how);
+        assert_eq!(
+            (&found[..], next.verdict),
+            (concerns, verdict),
+            "{version} {how:?}"
+        );
     }
 }
 

@@ -73,7 +73,7 @@ impl Attempts<'_> {
         if change.is_some() && result == ApplyOutcome::Planned {
             writable(&pass.input, scale_at.as_ref())?;
         }
-        let next = change.map(|change| next(&pass, &own, change, leader));
+        let next = change.map(|change| next(&pass, &own, change, leader, how));
         let applied = Applied {
             at: scale_at,
             change,

@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::Assumptions;
+use crate::whatif::overrides::{Assumptions, may_go, remove_pods};
 
 /// The pass after the applied one, and its consequence for the change.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct NextPass {
     pub verdict: Verdict,
     /// The replicas after it, over all unknowns.
     pub replicas: Range,
+    /// Whether they depend on which pods are removed, which is not known before.
+    pub pods_decide: bool,
     /// The controller manager that runs it.
     pub leader: Leader,
     /// The pass.
@@ -81,13 +83,22 @@ pub fn next(
         min: change.to,
         max: change.to,
     };
-    let pass = Pass::with(scaled(&input, change.to)?, remembered);
-    let replicas = whenever(&pass).unwrap_or(kept);
+    let range = |pass: &Pass| whenever(pass).unwrap_or(kept);
+    let likely = Pass::with(scaled(&input, change.to)?, remembered.clone());
+    let replicas = range(&likely);
+    let mut all = replicas;
+    for gone in may_go(&input.snapshot, change.to)? {
+        let mut left = input.clone();
+        remove_pods(&mut left.snapshot, |pod| gone.contains(&pod.name));
+        let other = Pass::with(scaled(&left, change.to)?, remembered.clone());
+        all = all.hull(range(&other));
+    }
     Ok(NextPass {
-        verdict: judge(change, replicas),
-        replicas,
+        verdict: judge(change, all),
+        replicas: all,
+        pods_decide: all != replicas,
         leader,
-        pass,
+        pass: likely,
     })
 }
 

@@ -591,7 +591,15 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         "{who} {does}: {}",
         why.first().map_or("", |why| why)
     ));
-    before.into_iter().chain([does, memory]).collect()
+    let pods = next
+        .pods_decide
+        .then(|| "Which pods are removed decides, and is not known before.".to_owned());
+    before
+        .into_iter()
+        .chain([does])
+        .chain(pods)
+        .chain([memory])
+        .collect()
 }
 
 impl<'a> WaitView<'a> {

@@ -154,14 +154,18 @@ fn foreseen(pass: &Pass, own: &Remembered, change: Change, how: &How) -> NextPas
     next(pass, own, change, Leader::Unknown, how).expect("a pass")
 }
 
-/// What the next pass finds depends on when it runs, as a recommendation may leave its window before.
+/// What the next pass finds depends on when it runs, as a recommendation may leave its window before, and on which pods
+/// are removed.
 #[test]
 fn what_is_not_known_of_the_next_pass_leaves_it_open() {
-    let eight = &["12m"; 8][..];
+    let (eight, past) = (&["12m"; 8][..], (1, "05:00:00"));
     for (usages, past, verdict, min, max) in [
         (eight, (8, "05:55:30"), Verdict::Undoes, 4, 4),
         (eight, (8, "05:55:10"), Verdict::Open, 1, 4),
         (eight, (8, "05:55:01"), Verdict::Open, 1, 4),
+        (&["25m"; 4], past, Verdict::GoesOn, 1, 1),
+        (&["10m", "10m", "10m", "70m"], past, Verdict::Open, 1, 2),
+        (&["70m", "10m", "10m", "10m"], past, Verdict::Open, 1, 2),
     ] {
         let (pass, own) = ignoring(usages, past);
         let (change, _) = judged(&pass);

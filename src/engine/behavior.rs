@@ -723,6 +723,7 @@ mod tests {
                 recommendations,
                 scale_up_events: vec![change(added)],
                 scale_down_events: vec![change(removed)],
+                ..Memory::default()
             };
             let wanted = BehaviorInput {
                 current: 5,

@@ -94,7 +94,7 @@ pub(crate) fn normalize(
 pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
     // The controller's list is never empty once there is one.
-    if memory.recommendations.is_empty() {
+    if memory.is_seeded() {
         memory.recommendations = vec![Recommendation {
             replicas: current,
             time: now,
@@ -283,7 +283,7 @@ impl<'s> Reconciliation<'s> {
             return;
         };
         let current = scale.spec_replicas;
-        if self.memory.recommendations.is_empty() {
+        if self.memory.is_seeded() {
             self.memory = seeded(&self.memory, current, self.snapshot.now);
             self.trace
                 .push(Step::SeedRecommendations { replicas: current });

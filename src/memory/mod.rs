@@ -158,7 +158,7 @@ impl Remembered {
     /// Returns the same without any recommendation that counts; scale changes stay.
     #[must_use]
     pub fn without_recommendations(mut self) -> Self {
-        self.likely.recommendations = vec![Recommendation::FORGOTTEN];
+        self.likely = self.likely.without_recommendations();
         if let Some(possible) = &mut self.possible {
             possible.highest = Extreme {
                 at_least: None,

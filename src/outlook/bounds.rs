@@ -56,10 +56,8 @@ pub(crate) fn memories(
         }
     }
     .map(|end| {
-        end.map_or(Recommendation::FORGOTTEN, |replicas| Recommendation {
-            replicas,
-            time: now,
-        })
+        let time = now;
+        end.map(|replicas| Recommendation { replicas, time })
     });
     let of_changes = match (&spec.behavior, &possible.changes) {
         (None, _) => vec![Memory::default()],
@@ -73,8 +71,8 @@ pub(crate) fn memories(
         .iter()
         .flat_map(|memory| {
             ends.map(|end| Memory {
-                recommendations: vec![end],
-                ..memory.clone()
+                recommendations: Vec::from_iter(end),
+                ..memory.clone().without_recommendations()
             })
         })
         .collect()
@@ -416,11 +414,11 @@ mod tests {
             let spec = HpaSpec::default();
             let now = Timestamp::UNIX_EPOCH;
             let all = memories(&spec, 5, 4, now, &possible, &version("v1.36"));
-            all.iter()
-                .map(|it| it.recommendations[0].replicas)
+            let ends = all.iter().map(|it| &it.recommendations[..]);
+            ends.map(|it| it.first().map(|one| one.replicas))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(lists(highest), [3, 7]);
-        assert_eq!(lists(Extreme::default()), [0, i32::MAX]);
+        assert_eq!(lists(highest), [Some(3), Some(7)]);
+        assert_eq!(lists(Extreme::default()), [None, Some(i32::MAX)]);
     }
 }

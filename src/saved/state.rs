@@ -206,6 +206,7 @@ impl ControllerState<'_> {
             recommendations: self.recommendations.clone().unwrap_or_default(),
             scale_up_events: self.scale_up_events.clone().unwrap_or_default(),
             scale_down_events: self.scale_down_events.clone().unwrap_or_default(),
+            ..Memory::default()
         }
     }
 }

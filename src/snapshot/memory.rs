@@ -17,6 +17,9 @@ pub struct Memory {
     pub scale_up_events: Vec<ScaleEvent>,
     /// Replicas removed by past rescales.
     pub scale_down_events: Vec<ScaleEvent>,
+    /// Whether the list of recommendations is empty because past ones do not count, so that it is not seeded.
+    #[serde(skip)]
+    pub is_without_past: bool,
 }
 
 impl Memory {
@@ -32,7 +35,22 @@ impl Memory {
             recommendations,
             scale_up_events: up,
             scale_down_events: down,
+            is_without_past: false,
         }
+    }
+
+    /// Returns the same without any recommendation that counts.
+    pub(crate) fn without_recommendations(self) -> Self {
+        Self {
+            recommendations: Vec::new(),
+            is_without_past: true,
+            ..self
+        }
+    }
+
+    /// Whether a pass seeds the list of recommendations with the current replicas.
+    pub(crate) fn is_seeded(&self) -> bool {
+        self.recommendations.is_empty() && !self.is_without_past
     }
 }
 
@@ -45,14 +63,6 @@ pub struct Recommendation {
     /// The time of the recommendation.
     #[serde(with = "time")]
     pub time: Timestamp,
-}
-
-impl Recommendation {
-    /// An entry older than every window is ignored, but prevents the list from being seeded.
-    pub(crate) const FORGOTTEN: Self = Self {
-        replicas: 0,
-        time: Timestamp::MIN,
-    };
 }
 
 /// A change of scale that the controller remembers (`timestampedScaleEvent`).

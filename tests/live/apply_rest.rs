@@ -620,22 +620,35 @@ fn stabilization_is_ignored_in_the_open() {
             hpa["spec"]["minReplicas"] = json!(1);
         });
         let server = Server::start(cluster);
-        let flags = [&["--yes", "--recommendation=2@1m"], flags].concat();
+        let flags = [&["--yes"], flags].concat();
         (apply(&server, &flags), writes(&server).len())
     };
-    let (held, sent) = down(&[]);
+    let held_by = "--recommendation=2@1m";
+    let (held, sent) = down(&[held_by]);
     assert_eq!((held.code, sent), (Some(0), 0), "{}", held.stdout);
     assert!(
         held.stdout.contains("nothing due  stays at 2"),
         "{}",
         held.stdout
     );
-    let (ran, sent) = down(&["--ignore-stabilization"]);
+    let (ran, sent) = down(&[held_by, "--ignore-stabilization"]);
     assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
     let told =
         "ignoring stabilization: past recommendations do not count (--ignore-stabilization)\n";
     assert!(ran.stdout.starts_with(told), "{}", ran.stdout);
     assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+    // Neither that recommendation nor the current replicas are assumed to be one.
+    let (ran, _) = down(&["--ignore-stabilization", "--force-uncertain"]);
+    assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("Assuming"), "{}", ran.stdout);
+    for flag in [held_by, "--history=none"] {
+        let answer = down(&[flag, "--ignore-stabilization", "-o=json"]).0.json();
+        assert_eq!(
+            answer["memory"]["before"]["recommendations"],
+            json!([]),
+            "{flag}"
+        );
+    }
 }
 
 #[test]

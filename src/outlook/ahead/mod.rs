@@ -19,7 +19,7 @@ use crate::outlook::{Range, Upcoming, proposals};
 use crate::snapshot::Snapshot;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::ScaleEvent;
 
 /// The maximum number of passes; with the usual flags, a few hundred cover every window.
 const PASSES: i32 = 10_000;
@@ -295,8 +295,7 @@ impl Lookahead<'_> {
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
             for changes in changes {
-                let remembered = [&[Recommendation::FORGOTTEN][..], recommendations].concat();
-                memories.push(Memory::new(remembered, changes));
+                memories.push(Memory::new(recommendations.clone(), changes));
             }
         }
         memories.extend(possible.later.iter().cloned());

@@ -376,9 +376,10 @@ impl Words<'_> {
                 let memory = &remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
-                let seeded = match recommendations {
-                    0 => ", so that the current replicas count as one,",
-                    _ => "",
+                let seeded = if memory.is_seeded() {
+                    ", so that the current replicas count as one,"
+                } else {
+                    ""
                 };
                 let line = format!(
                     "{}{seeded} and {} (stated in the input)",
@@ -388,6 +389,10 @@ impl Words<'_> {
                 return (None, Some(line));
             }
             Knowledge::JustStarted if remembered.is_known_empty() => return (None, None),
+            // Nothing is assumed if past recommendations do not count.
+            Knowledge::JustStarted | Knowledge::Unknown if !remembered.likely.is_seeded() => {
+                return (None, None);
+            }
             Knowledge::JustStarted if input.is_new_hpa => (
                 "a new HPA without a history",
                 "the HPA is new: the current replicas count as the only recommendation",

@@ -67,14 +67,16 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
     Ok(())
 }
 
-/// Watches an HPA for the requested time, shows the progress, and returns its states, with a note about any that may
-/// be missing.
+/// The states of an HPA that were seen, and a note about any that may be missing.
+pub(super) type Watched = (Vec<Hpa>, Option<Note>);
+
+/// Watches an HPA for the requested time, and shows the progress.
 pub(super) async fn watch(
     args: &MemoryArgs,
     session: &Session,
     name: &str,
     terminal: &Terminal,
-) -> Result<(Vec<Hpa>, Option<Note>), Error> {
+) -> Result<Watched, Error> {
     let Some(span) = args.observe else {
         return Ok(Default::default());
     };

@@ -7,7 +7,7 @@ use super::Terminal;
 use super::load::Query;
 use super::named::name;
 use super::past::narrow;
-use super::remember::{learn, open_question, remember, watch};
+use super::remember::{Watched, learn, open_question, remember, watch};
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named, Validate};
 use crate::cluster::Session;
@@ -49,8 +49,8 @@ pub(super) struct Live {
     pub(super) messages: Vec<String>,
 }
 
-/// Queries a cluster for everything about one HPA: first its identity, then the input of every pass, and
-/// then, pass after pass, everything on which the answer turns out to depend.
+/// Queries a cluster for everything about one HPA: first its identity, then its states if it is to be watched, and then
+/// the rest.
 pub(super) async fn ask(
     session: &Session,
     memory: &MemoryArgs,
@@ -59,16 +59,43 @@ pub(super) async fn ask(
     query: Option<&Query<'_>>,
     terminal: &Terminal,
 ) -> Result<Live, Error> {
-    let name = name(session, options).await?;
-    let (states, missed) = watch(memory, session, &name, terminal).await?;
-    let mut observed = fetch(session, session.namespace(), &name, &options.also).await?;
+    let options = &Options {
+        name: name(session, options).await?,
+        ..options.clone()
+    };
+    let mut watched = watch(memory, session, &options.name, terminal).await?;
+    let asked = ask_after(
+        &mut watched,
+        session,
+        memory,
+        options,
+        assumptions,
+        query,
+        terminal,
+    );
+    asked.await
+}
+
+/// Queries a cluster for the input of every pass over an HPA whose name is known, and then, pass after pass, everything
+/// on which the answer turns out to depend. Adds the state of the HPA to those that were seen before.
+pub(super) async fn ask_after(
+    (states, missed): &mut Watched,
+    session: &Session,
+    memory: &MemoryArgs,
+    options: &Options,
+    assumptions: Option<&Assumptions>,
+    query: Option<&Query<'_>>,
+    terminal: &Terminal,
+) -> Result<Live, Error> {
+    let mut observed = fetch(session, session.namespace(), &options.name, &options.also).await?;
     let scale_at = observed.scale_at.take();
     let mut input = observed::input(observed, options)?;
-    input.notes.extend(missed);
+    input.notes.extend(missed.clone());
     let Snapshot {
         hpa, controller, ..
     } = &input.snapshot;
-    input.evidence.seen = states::seen(hpa, controller, &states, &[], Chain::Glimpses);
+    states.push(hpa.clone());
+    input.evidence.seen = states::seen(hpa, controller, states, &[], Chain::Glimpses);
     remember(memory, &mut input)?;
     let mut pass = Pass::run(input);
     let mut asked = Vec::new();

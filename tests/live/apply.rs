@@ -349,6 +349,19 @@ fn it_starts_over_as_often_as_it_may() {
     assert_eq!(writes(&server).len(), 1);
     assert_eq!(scale(&server)["spec"]["replicas"], 5);
 
+    // What was seen is kept: it watches once, with a request at the beginning and at the end, and then requests the HPA
+    // for each plan and right before each write.
+    let mut cluster = self::cluster();
+    let (when, fault) = moved();
+    cluster.fault(when, fault);
+    let server = Server::start(cluster);
+    scale(&server);
+    let ran = apply(&server, &["--yes", "--retry=1", "--observe=1s"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let of_hpa = format!("{HPAS}/web");
+    let requests = server.requests();
+    assert_eq!(requests.iter().filter(|it| it.path == of_hpa).count(), 6);
+
     let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
     let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
     let want = Want {

@@ -18,6 +18,7 @@ use super::interrupt::Interrupts;
 use super::load::Query;
 use super::named::name;
 use super::progress::shown;
+use super::remember::watch;
 use super::state::options;
 use super::{Answer, Terminal, connected};
 use crate::apply::{ApplyOutcome, Change, Extra, moved};
@@ -162,8 +163,12 @@ impl Attempts<'_> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
         let mut again = 0;
+        // What was seen does not have to be watched again for each plan.
+        let (session, terminal) = (self.session, self.terminal);
+        let watched = watch(&self.args.memory, session, &self.options.name, terminal);
+        let mut watched = self.interrupts.before(watched).await??;
         loop {
-            let mut plan = self.interrupts.before(self.plan()).await??;
+            let mut plan = self.interrupts.before(self.plan(&mut watched)).await??;
             plan.is_told = is_told;
             let writes = plan.applied.result == ApplyOutcome::Planned
                 && self.args.how.dry_run != DryRun::Client;

@@ -7,7 +7,8 @@ use crate::apply::{Applied, ApplyOutcome, precondition};
 use crate::cluster::Session;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::command::state::{Live, ask};
+use crate::command::remember::Watched;
+use crate::command::state::{Live, ask_after};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::basis::{Basis, BasisView};
@@ -26,7 +27,7 @@ pub(super) struct WritePlan {
 impl Attempts<'_> {
     /// Reads everything and decides, but writes nothing. A result that may be written is
     /// [`ApplyOutcome::Planned`].
-    pub(super) async fn plan(&self) -> Result<WritePlan, Error> {
+    pub(super) async fn plan(&self, watched: &mut Watched) -> Result<WritePlan, Error> {
         let Self {
             session,
             args,
@@ -39,7 +40,16 @@ impl Attempts<'_> {
             pass,
             scale_at,
             messages,
-        } = ask(session, &args.memory, options, None, query, terminal).await?;
+        } = ask_after(
+            watched,
+            session,
+            &args.memory,
+            options,
+            None,
+            query,
+            terminal,
+        )
+        .await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,

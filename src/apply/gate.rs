@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Change, hpa_after};
 use crate::args::How;
+use crate::cluster::observed::ScaleAt;
 use crate::engine::choose_path;
 use crate::engine::decision::{MetricResult, Path, Step};
 use crate::engine::hold::Hold;
@@ -14,6 +15,7 @@ use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
+use crate::snapshot::basis::{Basis, BasisView};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::remedy_of_unread;
 use crate::snapshot::written::Written;
@@ -45,7 +47,7 @@ pub enum GateCode {
     HpaDeleted,
     /// The target has been marked for deletion.
     TargetDeleted,
-    /// The scale cannot be read, or its new value would be refused.
+    /// The scale cannot be read, its new value would be refused, or its preconditions cannot be stated.
     CannotScale,
     /// The target has no replicas.
     ScalingDisabled,
@@ -178,6 +180,38 @@ impl GateInput<'_> {
                 .extend(status.map(|concern| concern.unless(FORCE_STATUS, how.force_write_status)));
         }
         concerns
+    }
+
+    /// Returns the concern that the write could not state its preconditions, or that those of the command line cannot be
+    /// checked.
+    pub fn unknown_state(&self, how: &How, at: Option<&ScaleAt>) -> Option<Concern> {
+        let expects = how.current_replicas.is_some() || how.resource_version.is_some();
+        let writes = self.change().is_some();
+        let input = &self.pass.input;
+        let (text, advice) = match at {
+            // If there is no scale, that is a concern of its own.
+            None if (writes || expects) && input.snapshot.scale.is_ok() => {
+                let mut all = input.basis.iter();
+                let instead = all.find(|basis| matches!(basis, Basis::Target { .. }));
+                let text = "the scale was not read, so its state is unknown".to_owned();
+                let based_on = |basis| format!("based on {}", BasisView::from(basis).source);
+                (text, instead.map(based_on))
+            }
+            Some(ScaleAt {
+                resource,
+                name,
+                state,
+                ..
+            }) if writes && (state.uid.is_empty() || state.resource_version.is_empty()) => {
+                let text = format!("the scale of {resource}/{name} has no uid or resourceVersion");
+                (text, None)
+            }
+            _ => return None,
+        };
+        Some(Concern {
+            advice,
+            ..Concern::new(GateCode::CannotScale, text)
+        })
     }
 
     /// Returns concerns that nothing overrides.

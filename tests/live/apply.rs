@@ -429,6 +429,31 @@ fn preconditions_of_the_command_line_are_kept() {
     check("met", vec![], &["--current-replicas=2"], &want);
 }
 
+/// Without the scale they cannot be checked, even if nothing is due.
+#[test]
+fn a_scale_that_may_not_be_read_meets_no_precondition() {
+    for (flags, most, code) in [
+        (&["--current-replicas=2"][..], 2, 1),
+        (&["--resource-version=1"], 2, 1),
+        (&[], 2, 0),
+        (&[], 9, 1),
+    ] {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(most));
+        cluster.fault(When::on(SCALE), refusal(403, "Forbidden", "no"));
+        let server = Server::start(cluster);
+        let ran = apply(&server, &[&["--yes", "-o=json"], flags].concat());
+        assert_eq!(ran.code, Some(code), "{flags:?}: {}", ran.stderr);
+        let told = "error: the scale was not read, so its state is unknown; nothing written\n\
+                    hint: based on the Deployment itself, because its scale may not be read; ";
+        assert_eq!(ran.stderr.contains(told), code == 1, "{}", ran.stderr);
+        let answer = ran.json();
+        assert_eq!(answer["target"], Value::Null);
+        assert_eq!(answer["result"]["exitCode"], code, "{flags:?}");
+        assert!(writes(&server).is_empty(), "{flags:?}");
+    }
+}
+
 /// Returns a refusal in the server's words.
 pub(super) fn refusal(code: u16, reason: &str, message: &str) -> Fault {
     Fault::Answer(status(code, reason, message, None))

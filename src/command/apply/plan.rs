@@ -11,8 +11,6 @@ use crate::command::remember::Watched;
 use crate::command::state::{Live, ask_after};
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::snapshot::basis::{Basis, BasisView};
-use crate::snapshot::input::Input;
 
 /// A pass, with whether its result may be written.
 pub(super) struct WritePlan {
@@ -61,14 +59,15 @@ impl Attempts<'_> {
         } else {
             pass
         };
+        let how = &args.how;
         let facts = GateInput {
             pass: &pass,
             going: &going,
             leader,
         };
         let change = facts.change();
-        let concerns = facts.concerns(&args.how);
-        let how = &args.how;
+        let state = facts.unknown_state(how, scale_at.as_ref());
+        let concerns = Vec::from_iter(state.into_iter().chain(facts.concerns(how)));
         let at = scale_at.as_ref();
         let expected = at.and_then(|at| precondition(&at.state, how));
         let result = if let Some(unmet) = expected {
@@ -80,9 +79,6 @@ impl Attempts<'_> {
         } else {
             ApplyOutcome::Planned
         };
-        if change.is_some() && result == ApplyOutcome::Planned {
-            writable(&pass.input, scale_at.as_ref())?;
-        }
         let next = change.map(|change| next(&pass, &own, change, leader, how));
         let applied = Applied {
             at: scale_at,
@@ -101,29 +97,6 @@ impl Attempts<'_> {
             is_told: false,
             messages,
         })
-    }
-}
-
-/// Checks that a write can state its preconditions.
-fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
-    let Some(at) = at else {
-        let error = Error::failed("the scale was not read, so it is not written");
-        let instead = input
-            .basis
-            .iter()
-            .find(|basis| matches!(basis, Basis::Target { .. }));
-        return Err(match instead {
-            Some(basis) => error.hint(format!("based on {}", BasisView::from(basis).source)),
-            None => error,
-        });
-    };
-    if at.state.uid.is_empty() || at.state.resource_version.is_empty() {
-        Err(Error::failed(format!(
-            "the scale of {}/{} has no uid or resourceVersion, so it is not written",
-            at.resource, at.name
-        )))
-    } else {
-        Ok(())
     }
 }
 

@@ -182,8 +182,8 @@ impl GateInput<'_> {
         concerns
     }
 
-    /// Returns the concern that the write could not state its preconditions, or that those of the command line cannot be
-    /// checked.
+    /// Returns the concern that the write could not state its preconditions, or that those of the command line cannot
+    /// be checked.
     pub fn unknown_state(&self, how: &How, at: Option<&ScaleAt>) -> Option<Concern> {
         let expects = how.current_replicas.is_some() || how.resource_version.is_some();
         let writes = self.change().is_some();

@@ -137,8 +137,8 @@ fn scaled(input: &Input, to: i32) -> Result<Input, Error> {
     Ok(then)
 }
 
-/// Returns the replicas after the next pass, whenever it runs: unless the history says more, that is within a period from
-/// now, and what holds the replicas may end before it. `None` if the scale is unknown.
+/// Returns the replicas after the next pass, whenever it runs: unless the history says more, that is within a period
+/// from now, and what holds the replicas may end before it. `None` if the scale is unknown.
 fn whenever(pass: &Pass) -> Option<Range> {
     let Pass {
         input,

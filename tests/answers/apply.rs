@@ -131,7 +131,8 @@ fn what_comes_next_is_foreseen_for_each_change() {
     );
 }
 
-/// Returns a pass over pods with these usages and half of their requests as target, which ignores its one recommendation.
+/// Returns a pass over pods with these usages, half of their requests as target, and one recommendation, which it
+/// ignores; and the history with it.
 fn ignoring(usages: &[&str], (replicas, time): (i32, &str)) -> (Pass, Remembered) {
     let cpu = build::resource("cpu", &build::utilization(50));
     let past = json!({"replicas": replicas, "time": format!("2026-11-21T{time}Z")});

@@ -68,7 +68,7 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
 }
 
 /// The states of an HPA that were seen, and a note about any that may be missing.
-pub(super) type Watched = (Vec<Hpa>, Option<Note>);
+pub(super) type SeenStates = (Vec<Hpa>, Option<Note>);
 
 /// Watches an HPA for the requested time, and shows the progress.
 pub(super) async fn watch(
@@ -76,7 +76,7 @@ pub(super) async fn watch(
     session: &Session,
     name: &str,
     terminal: &Terminal,
-) -> Result<Watched, Error> {
+) -> Result<SeenStates, Error> {
     let Some(span) = args.observe else {
         return Ok(Default::default());
     };

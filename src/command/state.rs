@@ -7,7 +7,7 @@ use super::Terminal;
 use super::load::Query;
 use super::named::name;
 use super::past::narrow;
-use super::remember::{Watched, learn, open_question, remember, watch};
+use super::remember::{SeenStates, learn, open_question, remember, watch};
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named, Validate};
 use crate::cluster::Session;
@@ -79,7 +79,7 @@ pub(super) async fn ask(
 /// Queries a cluster for the input of every pass over an HPA whose name is known, and then, pass after pass, everything
 /// on which the answer turns out to depend. Adds the state of the HPA to those that were seen before.
 pub(super) async fn ask_after(
-    (states, missed): &mut Watched,
+    (states, missed): &mut SeenStates,
     session: &Session,
     memory: &MemoryArgs,
     options: &Options,

@@ -7,7 +7,7 @@ use crate::apply::{Applied, ApplyOutcome, precondition};
 use crate::cluster::Session;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::command::remember::Watched;
+use crate::command::remember::SeenStates;
 use crate::command::state::{Live, ask_after};
 use crate::error::Error;
 use crate::pass::Pass;
@@ -25,7 +25,7 @@ pub(super) struct WritePlan {
 impl Attempts<'_> {
     /// Reads everything and decides, but writes nothing. A result that may be written is
     /// [`ApplyOutcome::Planned`].
-    pub(super) async fn plan(&self, watched: &mut Watched) -> Result<WritePlan, Error> {
+    pub(super) async fn plan(&self, watched: &mut SeenStates) -> Result<WritePlan, Error> {
         let Self {
             session,
             args,

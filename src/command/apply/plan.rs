@@ -4,6 +4,7 @@ use super::Attempts;
 use crate::apply::gate::{GateInput, Going, Leader};
 use crate::apply::next::next;
 use crate::apply::{Applied, ApplyOutcome, precondition};
+use crate::args::Apply;
 use crate::cluster::Session;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
@@ -28,7 +29,7 @@ impl Attempts<'_> {
     pub(super) async fn plan(&self, watched: &mut SeenStates) -> Result<WritePlan, Error> {
         let Self {
             session,
-            args,
+            args: Apply { memory, how, .. },
             options,
             query,
             terminal,
@@ -38,28 +39,18 @@ impl Attempts<'_> {
             pass,
             scale_at,
             messages,
-        } = ask_after(
-            watched,
-            session,
-            &args.memory,
-            options,
-            None,
-            query,
-            terminal,
-        )
-        .await?;
+        } = ask_after(watched, session, memory, options, None, query, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,
         };
         let leader = Leader::of(&pass.input);
         let own = pass.remembered.clone();
-        let pass = if args.how.ignore_stabilization {
+        let pass = if how.ignore_stabilization {
             Pass::with(pass.input, own.clone().without_recommendations())
         } else {
             pass
         };
-        let how = &args.how;
         let facts = GateInput {
             pass: &pass,
             going: &going,

@@ -165,7 +165,7 @@ impl GateInput<'_> {
             .map(|to| Change { from, to })
     }
 
-    /// Returns all concerns about writing it, the worst first.
+    /// Returns all concerns about writing it that its scale does not show, the worst first.
     pub fn concerns(&self, how: &How) -> Vec<Concern> {
         let mut concerns = self.never();
         if let Some(change) = self.change() {
@@ -197,12 +197,10 @@ impl GateInput<'_> {
                 let based_on = |basis| format!("based on {}", BasisView::from(basis).source);
                 (text, instead.map(based_on))
             }
-            Some(ScaleAt {
-                resource,
-                name,
-                state,
-                ..
-            }) if writes && (state.uid.is_empty() || state.resource_version.is_empty()) => {
+            Some(at)
+                if writes && (at.state.uid.is_empty() || at.state.resource_version.is_empty()) =>
+            {
+                let (resource, name) = (&at.resource, &at.name);
                 let text = format!("the scale of {resource}/{name} has no uid or resourceVersion");
                 (text, None)
             }
@@ -277,11 +275,16 @@ impl GateInput<'_> {
     /// Returns the concern that the controller would ignore the HPA from then on, as it would not after its own write.
     fn off(&self, Change { to, .. }: Change, how: &How) -> Option<Concern> {
         let rules = Rules::of(&self.pass.input.snapshot.controller);
-        let is_off = choose_path(rules, &hpa_after(self.pass, how), to) == Path::Disabled;
+        let is_off = |writes: bool| {
+            let hpa = hpa_after(self.pass, writes);
+            choose_path(rules, &hpa, to) == Path::Disabled
+        };
         let text = "without the condition ScaledToZero in the status, 0 replicas switch the HPA off until something \
                     else scales the target up";
-        is_off.then(|| Concern {
-            advice: Some("use --write-status to write the condition, too".to_owned()),
+        let advice = "use --write-status to write the condition, too, with --force-write-status while a controller \
+                      manager runs";
+        (is_off(how.write_status) && !is_off(true)).then(|| Concern {
+            advice: Some(advice.to_owned()),
             ..Concern::new(GateCode::SwitchesOff, text)
         })
     }

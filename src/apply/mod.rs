@@ -195,17 +195,12 @@ pub fn precondition(state: &ScaleState, how: &How) -> Option<String> {
     ))
 }
 
-/// Returns the HPA as the next pass finds it: with the status that is to be written, or otherwise its present one.
-fn hpa_after(pass: &Pass, how: &How) -> Hpa {
+/// Returns the HPA as the next pass finds it: with the pass's status if that is written, or otherwise its present one.
+fn hpa_after(pass: &Pass, writes_status: bool) -> Hpa {
     let mut hpa = pass.input.snapshot.hpa.clone();
-    if let Some(status) = pass
-        .decision
-        .outcome
-        .status
-        .as_ref()
-        .filter(|_| how.write_status)
-    {
-        hpa.status = status.clone();
+    let status = pass.decision.outcome.status.as_ref();
+    if let Some(written) = status.filter(|_| writes_status) {
+        hpa.status.clone_from(written);
     }
     hpa
 }

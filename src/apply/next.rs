@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Assumptions, may_go, remove_pods};
+use crate::whatif::overrides::Assumptions;
 
 /// The pass after the applied one, and its consequence for the change.
 #[derive(Debug)]
@@ -28,8 +28,6 @@ pub struct NextPass {
     pub verdict: Verdict,
     /// The replicas after it, over all unknowns.
     pub replicas: Range,
-    /// Whether they depend on which pods are removed, which is not known before.
-    pub pods_decide: bool,
     /// The controller manager that runs it.
     pub leader: Leader,
     /// The pass.
@@ -54,7 +52,8 @@ pub enum Verdict {
 const MOST: i32 = 10_000;
 
 /// Runs the pass after a change, with the controller's history without the change. New pods are pending and
-/// use nothing yet; the others continue as observed, and so do the metrics that do not come from pods.
+/// use nothing yet; the others continue as observed, and so do the metrics that do not come from pods. The pods whose
+/// names sort last are removed.
 ///
 /// # Errors
 ///
@@ -78,27 +77,18 @@ pub fn next(
         Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
     };
     let mut input = pass.input.clone();
-    input.snapshot.hpa = hpa_after(pass, how);
+    input.snapshot.hpa = hpa_after(pass, how.write_status);
     let kept = Range {
         min: change.to,
         max: change.to,
     };
-    let range = |pass: &Pass| whenever(pass).unwrap_or(kept);
-    let likely = Pass::with(scaled(&input, change.to)?, remembered.clone());
-    let replicas = range(&likely);
-    let mut all = replicas;
-    for gone in may_go(&input.snapshot, change.to)? {
-        let mut left = input.clone();
-        remove_pods(&mut left.snapshot, |pod| gone.contains(&pod.name));
-        let other = Pass::with(scaled(&left, change.to)?, remembered.clone());
-        all = all.hull(range(&other));
-    }
+    let pass = Pass::with(scaled(&input, change.to)?, remembered);
+    let replicas = whenever(&pass).unwrap_or(kept);
     Ok(NextPass {
-        verdict: judge(change, all),
-        replicas: all,
-        pods_decide: all != replicas,
+        verdict: judge(change, replicas),
+        replicas,
         leader,
-        pass: likely,
+        pass,
     })
 }
 

@@ -591,9 +591,13 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         "{who} {does}: {}",
         why.first().map_or("", |why| why)
     ));
-    let pods = next
-        .pods_decide
-        .then(|| "Which pods are removed decides, and is not known before.".to_owned());
+    let snapshot = &next.pass.input.snapshot;
+    // A StatefulSet removes those.
+    let is_certain = snapshot.hpa.spec.scale_target_ref.is_kind("StatefulSet");
+    let removes = change.is_some_and(|it| it.to < it.from);
+    let uses_pods = next.pass.decision.metrics().any(|it| !it.pods.is_empty());
+    let pods = (removes && uses_pods && !is_certain)
+        .then(|| "This assumes that the pods whose names sort last are removed.".to_owned());
     before
         .into_iter()
         .chain([does])

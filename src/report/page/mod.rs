@@ -371,15 +371,18 @@ impl Words<'_> {
         let Pass {
             input, remembered, ..
         } = self.explanation.pass;
+        // Past recommendations do not count, and without behavior nothing else of the past does.
+        if remembered.likely.is_without_past && input.snapshot.hpa.spec.behavior.is_none() {
+            return (None, None);
+        }
         let (brief, line) = match remembered.knowledge {
             Knowledge::Stated => {
                 let memory = &remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
-                let seeded = if memory.is_seeded() {
-                    ", so that the current replicas count as one,"
-                } else {
-                    ""
+                let seeded = match recommendations {
+                    0 => ", so that the current replicas count as one,",
+                    _ => "",
                 };
                 let line = format!(
                     "{}{seeded} and {} (stated in the input)",
@@ -389,10 +392,6 @@ impl Words<'_> {
                 return (None, Some(line));
             }
             Knowledge::JustStarted if remembered.is_known_empty() => return (None, None),
-            // Nothing is assumed if past recommendations do not count.
-            Knowledge::JustStarted | Knowledge::Unknown if !remembered.likely.is_seeded() => {
-                return (None, None);
-            }
             Knowledge::JustStarted if input.is_new_hpa => (
                 "a new HPA without a history",
                 "the HPA is new: the current replicas count as the only recommendation",

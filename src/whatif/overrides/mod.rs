@@ -31,7 +31,7 @@ use difference::source_of;
 pub use metric::set_metric;
 pub(super) use metric::{alone, begin_traced, probe, set_traced};
 pub use named::{Meant, NamedMetric, OtherRun};
-pub(crate) use pods::{complete, make_ready, make_unready, may_go, remove_pods};
+pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub(super) use pods::{is_ready, newest};
 pub(crate) use repeated::repeat_assumed;
 pub(super) use samples::failure;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::samples::{is_running, samples};
+use super::samples::is_running;
 use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Decision, Group, MetricStep};
@@ -495,26 +495,6 @@ fn scale_to(
         scale.status_replicas = count;
     }
     Ok(())
-}
-
-/// Returns which pods of the target may go if this many are left: for each metric those with the least of it, and those
-/// with the most, after those that are not ready or lack a value, which go first. None if none go.
-pub(crate) fn may_go(snapshot: &Snapshot, left: i32) -> Result<Vec<Names<Box<str>>>, Error> {
-    let mut pods = of_target(snapshot)?;
-    pods.retain(|pod| pod.is_active());
-    let gone = pods
-        .len()
-        .saturating_sub(usize::try_from(left).unwrap_or(0));
-    let mut all = Vec::new();
-    for (index, spec) in snapshot.hpa.spec.metrics.iter().enumerate() {
-        let values: HashMap<_, _> = samples(snapshot, index, spec).into_iter().collect();
-        for sign in [1, -1] {
-            let value = |pod: &Pod| Some(values.get(&pod.name)?.saturating_mul(sign));
-            pods.sort_by_key(|pod| (is_ready(pod), value(pod)));
-            all.push(pods[..gone].iter().map(|pod| pod.name.clone()).collect());
-        }
-    }
-    Ok(if gone == 0 { Vec::new() } else { all })
 }
 
 /// Returns the model for new pods of a target, which is not terminating: a ready pod if there is one, and among these

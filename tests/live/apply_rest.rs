@@ -516,8 +516,9 @@ fn nothing_due_is_said_and_nothing_is_written() {
         &["--yes", "--write-status", "--force-write-status", "--event"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "nothing due stays at 2, so nothing is written. cpu proposes 5 replicas; the maximum is 2. Without a \
-                change, there is nothing to do for --write-status and --event.";
+    let told = "nothing due stays at 2, so nothing is written. cpu proposes 5 replicas; the maximum is 2. minReplicas \
+                and maxReplicas are both 2, so the HPA never scales. Without a change, there is nothing to do for \
+                --write-status and --event.";
     let words: Vec<&str> = ran.stdout.split_whitespace().collect();
     assert!(words.join(" ").ends_with(told), "{}", ran.stdout);
     assert!(writes(&server).is_empty());

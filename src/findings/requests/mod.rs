@@ -180,19 +180,11 @@ impl<'p> Revisions<'p> {
         }
     }
 
-    /// Returns the pods that are not known to have an earlier template, if there are any.
-    fn may_be_current(&self) -> Option<impl Iterator<Item = &'p Pod>> {
-        let own = self.own.iter().copied();
-        let mut rest = own
-            .filter(|it| self.is_current(it) != Some(false))
-            .peekable();
-        rest.peek().is_some().then_some(rest)
-    }
-
-    /// Whether all pods that may have the target's template have a container.
+    /// Whether some pods may have the target's template, and all of these have a container.
     pub(crate) fn all_may_have(&self, container: &str) -> bool {
-        let has = |pod: &Pod| pod.has_container(container);
-        self.may_be_current().is_some_and(|mut own| own.all(has))
+        let may_be_current = |pod: &&&Pod| self.is_current(pod) != Some(false);
+        let mut rest = self.own.iter().filter(may_be_current).peekable();
+        rest.peek().is_some() && rest.all(|pod| pod.has_container(container))
     }
 
     /// Whether a pod has a container, which the target's template lacks, from an earlier template and not from an
@@ -209,24 +201,14 @@ impl<'p> Revisions<'p> {
         had.unwrap_or(!is_everywhere && self.is_current(pod) != Some(true))
     }
 
-    /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
-    fn pods_of_template(self) -> Vec<&'p Pod> {
-        let Self {
-            mut own,
-            current,
-            updated,
-            ..
-        } = self;
-        if updated.is_some_and(|updated| updated >= own.len()) {
-            return own;
-        }
-        match current {
-            _ if updated == Some(0) => own.clear(),
-            Some(hash) => own.retain(|pod| pod.revision() == Some(hash)),
-            None if updated.is_some() => own.clear(),
-            None => {}
-        }
-        own
+    /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template. If neither
+    /// the revision nor the number of replicas with the template is known, no pod is taken for an earlier one.
+    fn pods_of_template(&self) -> Vec<&'p Pod> {
+        let is_all = |updated: usize| updated >= self.own.len();
+        let are_all = self.updated.map_or(self.current.is_none(), is_all);
+        let own = self.own.iter().copied();
+        own.filter(|pod| are_all || self.is_current(pod) == Some(true))
+            .collect()
     }
 }
 

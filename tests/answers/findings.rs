@@ -1022,7 +1022,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         }
         Facts::ResizeInProgress(it) => {
             let is_of_spec = |own: &requests::resize_in_progress::Resized| {
-                request(pod(&own.pod), &own.container, &it.resource) == Some(own.spec)
+                request(pod(&own.pod), &own.container, &step(it.metric).name) == Some(own.spec)
             };
             vec![
                 ("spec", it.containers.iter().all(is_of_spec)),
@@ -1037,7 +1037,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 let all = snapshot
                     .pods
                     .iter()
-                    .filter_map(|pod| request(pod, container, &it.resource));
+                    .filter_map(|pod| request(pod, container, &step(it.metric).name));
                 all.collect::<BTreeSet<i64>>()
             };
             let is_so = |own: &requests::requests_differ_from_template::Differing| {
@@ -1351,11 +1351,11 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             let rows = || ready(it.metric);
             let container = it.container.as_deref().expect("requests of containers");
             let used: Vec<i64> = rows()
-                .filter_map(|row| usage(name_of(row), container, &it.resource))
+                .filter_map(|row| usage(name_of(row), container, &step(it.metric).name))
                 .collect();
             let pods = rows().map(|row| &snapshot.pods[row.pod as usize]);
             let most = pods
-                .filter_map(|pod| request(pod, container, &it.resource))
+                .filter_map(|pod| request(pod, container, &step(it.metric).name))
                 .max();
             let proposal = step(it.metric).proposal().expect("a proposal");
             let percent = proposal.current.average_utilization.map(f64::from);

@@ -20,8 +20,6 @@ use crate::snapshot::hpa::Hpa;
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The resource.
-    pub resource: String,
     /// The container whose request is furthest below its usage; `None` if pods request as a whole.
     pub container: Option<Box<str>>,
     /// What sets the request.
@@ -75,8 +73,9 @@ impl Kind for RequestTooSmall {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let request = milli(self.request, &self.resource);
-        let usage = milli(self.usage, &self.resource);
+        let resource = about.spec(self.metric).name();
+        let request = milli(self.request, resource);
+        let usage = milli(self.usage, resource);
         let is_stated = self.is_new && self.setter != Setter::Injector;
         let place = if is_stated { " in the template" } else { "" };
         let mut evidence = vec![
@@ -92,18 +91,16 @@ impl Kind for RequestTooSmall {
             ),
         ];
         if self.low_target(about).is_none() {
-            let request = self.enough().name(&self.resource);
+            let request = self.enough().name(resource);
             evidence.extend(about.result(&format!("With {request}")));
         }
         evidence
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
+        let resource = about.spec(self.metric).name();
         let Self {
-            resource,
-            container,
-            enough,
-            ..
+            container, enough, ..
         } = self;
         let request = milli(self.request, resource);
         let of = requester(container.as_deref());
@@ -261,7 +258,6 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let is_above = |most: Option<i64>| most.is_some_and(|most| most < enough.milli_value());
     Some(RequestTooSmall {
         metric: step.index,
-        resource: step.name.clone(),
         container: container.map(Into::into),
         setter: case.setter(container, &step.name),
         request,

@@ -20,8 +20,6 @@ use crate::snapshot::requests::as_pod;
 pub struct RequestsDifferFromTemplate {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The resource.
-    pub resource: String,
     /// The containers.
     pub containers: Vec<Differing>,
     /// The number of the target's pods.
@@ -62,14 +60,14 @@ impl Kind for RequestsDifferFromTemplate {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let label = about.label(self.metric);
+        let (label, resource) = (about.label(self.metric), about.spec(self.metric).name());
         let Some(first) = self.containers.first() else {
             return String::new();
         };
         let instead = format!(
             "{} instead of {} in {}",
-            first.request(&self.resource),
-            first.wanted(&self.resource),
+            first.request(resource),
+            first.wanted(resource),
             first.container.as_deref().unwrap_or("each pod")
         );
         if let Some(held) = self.held {
@@ -93,6 +91,7 @@ impl Kind for RequestsDifferFromTemplate {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
+        let resource = about.spec(self.metric).name();
         for differing in &self.containers {
             evidence.push(format!(
                 "{} requests {} in {} of {} pods, and {} in the template.",
@@ -100,10 +99,10 @@ impl Kind for RequestsDifferFromTemplate {
                     .container
                     .as_deref()
                     .unwrap_or("The pod as a whole"),
-                differing.request(&self.resource),
+                differing.request(resource),
                 differing.pods,
                 self.pods,
-                differing.wanted(&self.resource)
+                differing.wanted(resource)
             ));
         }
         if let Some(vpa) = &self.vpa {
@@ -121,14 +120,14 @@ impl Kind for RequestsDifferFromTemplate {
         }
         let requests = match self.held {
             Some(_) => "requests".to_owned(),
-            None => format!("{} requests", self.resource),
+            None => format!("{resource} requests"),
         };
         evidence.extend(about.result(&format!("With the template's {requests}")));
         evidence
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let resource = &self.resource;
+        let resource = about.spec(self.metric).name();
         if let Some(held) = self.held {
             let so = if self.is_seen {
                 ", so that its pods get the requests of its template"
@@ -214,7 +213,6 @@ fn differing_metric<'p>(
         .filter(|it| *it > 0);
     let facts = RequestsDifferFromTemplate {
         metric: step.index,
-        resource: step.name.clone(),
         containers,
         pods: own.len(),
         vpa: vpa.map(|it| it.metadata.name.clone()),

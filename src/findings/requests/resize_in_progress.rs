@@ -17,8 +17,6 @@ use crate::snapshot::pod::{ContainerStatus, Requests};
 pub struct ResizeInProgress {
     /// The index of the first metric that uses them, from 0.
     pub metric: usize,
-    /// The resource.
-    pub resource: String,
     /// The containers.
     pub containers: Vec<Resized>,
     /// The condition about the resize of the first of their pods.
@@ -71,10 +69,8 @@ impl Kind for ResizeInProgress {
                 }
             }
         });
-        let (metric, resource) = (step.index, step.name.clone());
         let facts = ResizeInProgress {
-            metric,
-            resource,
+            metric: step.index,
             containers,
             condition,
         };
@@ -96,9 +92,9 @@ impl Kind for ResizeInProgress {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
+        let resource = about.spec(self.metric).name();
         for resized in self.containers.iter().take(3) {
-            let [spec, in_effect] =
-                [resized.spec, resized.in_effect].map(|it| milli(it, &self.resource));
+            let [spec, in_effect] = [resized.spec, resized.in_effect].map(|it| milli(it, resource));
             let Resized { pod, container, .. } = resized;
             evidence.push(format!(
                 "{container} of {pod} requests {spec}; {in_effect} is in effect."
@@ -117,7 +113,7 @@ impl Kind for ResizeInProgress {
         let advice = if self.is_infeasible() {
             Remedy::RequestLess.says(format!(
                 "Request less {}: the node cannot hold the pod with this request.",
-                self.resource
+                about.spec(self.metric).name()
             ))
         } else {
             Remedy::WaitForResize

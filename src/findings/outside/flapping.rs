@@ -48,15 +48,14 @@ impl Kind for Flapping {
         if !hpa.spec.may_scale(Direction::Up, min) || !hpa.spec.may_scale(Direction::Down, max) {
             return None;
         }
-        let rescales = Vec::from_iter(case.pass.input.rescale_events());
-        let times = |is_up| counts(&rescales, is_up).fold(0, i32::saturating_add);
+        let events = Vec::from_iter(case.pass.input.rescale_events());
+        let times = |is_up| counts(&events, is_up).fold(0, i32::saturating_add);
         let (ups, downs) = (times(true), times(false));
-        let events = || rescales.iter().copied();
-        let first = events().filter_map(|it| it.first.or(it.last)).min()?;
-        let last = events().filter_map(|it| it.last).max()?;
-        let sizes = || events().filter_map(Event::new_size);
+        let (rescales, is_complete) = case.pass.input.rescales();
+        let (first, last) = (rescales.first()?.time, rescales.last()?.time);
+        let sizes = || rescales.iter().map(|it| it.size);
         let (low, high) = (sizes().min()?, sizes().max()?);
-        let cycles = cycles(&rescales);
+        let cycles = cycles(&events, &rescales);
         if cycles < SEVERAL || case.since(last)? > SLOW {
             return None;
         }
@@ -64,9 +63,10 @@ impl Kind for Flapping {
         let (_, window) = windows(&hpa.spec, &case.snapshot.controller);
         // A recommendation must last from the passes before scaling down to the next rise. Occurrences that repeated
         // events hide are assumed to be as far apart as the others are on average.
-        let needed = match case.pass.input.rescales() {
-            (rescales, true) => longest_gap(&rescales).plus(window),
-            (_, false) => interval,
+        let needed = if is_complete {
+            longest_gap(&rescales).plus(window)
+        } else {
+            interval
         };
         let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= needed;
         let longer = WINDOWS
@@ -180,17 +180,9 @@ fn counts(events: &[&Event], is_up: bool) -> impl Iterator<Item = i32> {
 
 /// Returns the minimum number of times that the HPA scaled up and down again. The API server counts equal events, and
 /// an event can recur only after a change in the other direction; for other events, the times show it.
-fn cycles(events: &[&Event]) -> i32 {
-    let mut times: Vec<(Timestamp, bool)> = events
-        .iter()
-        .flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())])
-        .filter_map(|(time, is_up)| Some((time?, is_up?)))
-        .collect();
-    times.sort_unstable();
-    let turns = times
-        .windows(2)
-        .filter(|pair| pair[0].1 != pair[1].1)
-        .count();
+fn cycles(events: &[&Event], rescales: &[ReportedRescale]) -> i32 {
+    let sides: Vec<bool> = rescales.iter().filter_map(|it| it.is_up).collect();
+    let turns = sides.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let most = |is_up| counts(events, is_up).max().unwrap_or_default();
     most(true)
         .min(most(false))

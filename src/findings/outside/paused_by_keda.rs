@@ -5,7 +5,6 @@ use crate::apimachinery::annotations::{
 };
 use crate::findings::path::primary;
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
 
 /// An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA removes the HPA of a ScaledObject
@@ -36,7 +35,8 @@ impl Kind for PausedByKeda {
         let sides = [KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT].into_iter();
         let set = sides.filter(|side| object.is_some_and(|it| it.is_set(side)));
         let annotations: Vec<&'static str> = whole.iter().copied().chain(set).collect();
-        let disabled = disabled(hpa);
+        let mut disabled = Vec::from(Direction::BOTH);
+        disabled.retain(|side| hpa.spec.is_disabled(*side));
         // A ScaledObject may state `selectPolicy` itself.
         if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
             return None;
@@ -187,13 +187,6 @@ impl PausedByKeda {
         };
         self.annotations.is_empty() || self.annotations.contains(&annotation)
     }
-}
-
-/// Returns the directions that an HPA disables.
-fn disabled(hpa: &Hpa) -> Vec<Direction> {
-    let mut sides = Vec::from(Direction::BOTH);
-    sides.retain(|side| hpa.spec.is_disabled(*side));
-    sides
 }
 
 #[cfg(test)]

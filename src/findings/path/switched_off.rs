@@ -253,15 +253,6 @@ pub enum Keeper {
     Other,
 }
 
-/// Whether a ScaledObject scales the target in addition to the HPA, such as one that takes it over once it
-/// has an HPA.
-fn is_scaled_by_keda(case: &Case<'_>) -> bool {
-    case.surroundings
-        .scaled_objects
-        .iter()
-        .any(|it| it.is_of(case.target()))
-}
-
 /// Returns what keeps the target at 0, given the last writer of its replicas, if it is known.
 fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper> {
     if let Some(own) = rollout(case) {
@@ -272,7 +263,9 @@ fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper
             scale_down: own.scale_down,
         });
     }
-    if case.snapshot.hpa.scaled_object().is_none() && is_scaled_by_keda(case) {
+    // A ScaledObject may scale the target in addition to the HPA, such as one that takes it over once it has an HPA.
+    let mut objects = case.surroundings.scaled_objects.iter();
+    if case.snapshot.hpa.scaled_object().is_none() && objects.any(|it| it.is_of(case.target())) {
         return Some(Keeper::Keda);
     }
     match writer {

@@ -46,14 +46,16 @@ pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
 
 /// Returns the state with a patch of the objects of a kind.
 pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
-    let changed = items.iter().map(|item| {
-        if item["kind"] == kind {
-            build::with(item.clone(), patch)
-        } else {
-            item.clone()
-        }
-    });
-    changed.collect()
+    patched(items, patch, |item| item["kind"] == kind)
+}
+
+/// Returns the state with a patch of some objects.
+fn patched(items: &[Value], patch: &Value, is_meant: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let mut items = items.to_vec();
+    for item in items.iter_mut().filter(|item| is_meant(item)) {
+        *item = build::with(item.take(), patch);
+    }
+    items
 }
 
 pub(crate) fn cpu() -> Value {
@@ -71,18 +73,25 @@ pub(crate) fn with_pod(items: &[Value], name: &str, patch: &Value) -> Vec<Value>
 
 /// Returns the state with a change to the objects of a kind and a name.
 pub(crate) fn with_one(items: &[Value], kind: &str, name: &str, patch: &Value) -> Vec<Value> {
-    let changed = items.iter().map(|item| {
-        if item["kind"] == kind && item["metadata"]["name"] == name {
-            build::with(item.clone(), patch)
-        } else {
-            item.clone()
-        }
-    });
-    changed.collect()
+    let is_it = |item: &Value| item["kind"] == kind && item["metadata"]["name"] == name;
+    patched(items, patch, is_it)
+}
+
+pub(crate) fn with_hpa(items: &[Value], patch: &Value) -> Vec<Value> {
+    with(items, "HorizontalPodAutoscaler", patch)
 }
 
 pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
-    with(items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
+    with_hpa(items, &json!({ "spec": spec }))
+}
+
+/// Returns the state with a change to what is known of the controller.
+pub(crate) fn with_state(items: &[Value], patch: &Value) -> Vec<Value> {
+    with(items, "ControllerState", patch)
+}
+
+pub(crate) fn in_version(items: &[Value], version: &str) -> Vec<Value> {
+    with_state(items, &json!({ "kubernetesVersion": version }))
 }
 
 /// Returns the finding of a code in a state.
@@ -160,7 +169,7 @@ fn row_of(code: Code, items: &[Value]) -> String {
 pub(crate) fn owned_by_keda(items: &[Value]) -> Vec<Value> {
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
-    with(items, "HorizontalPodAutoscaler", &owner)
+    with_hpa(items, &owner)
 }
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
@@ -198,11 +207,9 @@ pub(crate) fn set_by(writer: &Value, replicas: i32) -> Vec<Value> {
     let items = state(&[cpu()], &vec!["50m"; usize::try_from(replicas).unwrap()]);
     let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
         {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
-    let mut items = with(
+    let mut items = with_hpa(
         &items,
-        "HorizontalPodAutoscaler",
-        &json!({
-        "status": status, "spec": {"minReplicas": 2}}),
+        &json!({"status": status, "spec": {"minReplicas": 2}}),
     );
     let replicas_of =
         json!({"time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}});

@@ -6,7 +6,7 @@ use crate::build;
 use crate::findings::remedy::Remedy;
 use crate::findings::requests::testing::{of_kind, owned};
 use crate::findings::testing::{
-    conditions, cpu, of_keda, pass, said, set_by, state, with, with_spec,
+    conditions, cpu, in_version, of_keda, pass, said, set_by, state, with, with_hpa, with_spec,
 };
 use crate::findings::{Code, Finding, FindingView, Severity, find, views};
 
@@ -36,12 +36,8 @@ fn a_patch_of_what_a_tool_writes() {
     let managed = |manager: &str| json!({"metadata": {"managedFields": [{"manager": manager}]}});
     let by_hpa = |metadata: &Value| {
         let items = state(&[cpu()], &["80m"; 4]);
-        let items = with(
-            &items,
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"maxReplicas": 4}}),
-        );
-        with(&items, "HorizontalPodAutoscaler", metadata)
+        let items = with_spec(&items, &json!({"maxReplicas": 4}));
+        with_hpa(&items, metadata)
     };
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
         "kind": "Collector", "name": "traces", "controller": true}]}});
@@ -98,11 +94,7 @@ fn a_patch_of_what_a_tool_writes() {
     // A finding without a command that writes says nothing of it.
     let text = said(
         Code::WithinTolerance,
-        &with(
-            &state(&[cpu()], &["52m"; 4]),
-            "HorizontalPodAutoscaler",
-            &managed("helm"),
-        ),
+        &with_hpa(&state(&[cpu()], &["52m"; 4]), &managed("helm")),
     );
     assert!(
         !text.evidence.iter().any(|it| it.contains(" writes ")),
@@ -135,11 +127,7 @@ fn an_edit_of_what_a_tool_writes() {
     let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
         "controller": true}]}});
-    let busy = with(
-        &state(&[cpu()], &["80m"; 4]),
-        "HorizontalPodAutoscaler",
-        &made,
-    );
+    let busy = with_hpa(&state(&[cpu()], &["80m"; 4]), &made);
     for (code, items, command, object) in [
         (
             Code::MissingRequest,
@@ -228,27 +216,13 @@ fn remedies_that_work() {
             vec![build::external_values(values)],
         ]
         .concat();
-        with(
-            &items,
-            "ControllerState",
-            &json!({"kubernetesVersion": "v1.30.0"}),
-        )
+        in_version(&items, "v1.30.0")
     };
-    let most = |items: &[Value], max: i32| {
-        with(
-            items,
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"maxReplicas": max}}),
-        )
-    };
+    let most = |items: &[Value], max: i32| with_spec(items, &json!({"maxReplicas": max}));
     let least = |cpu: &str, min: i32| {
         let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
         let spec = json!({"spec": {"minReplicas": min, "behavior": behavior}});
-        with(
-            &state(&[self::cpu()], &[cpu; 3]),
-            "HorizontalPodAutoscaler",
-            &spec,
-        )
+        with_hpa(&state(&[self::cpu()], &[cpu; 3]), &spec)
     };
     let queue = |target: &Value, length: &str| {
         let items = state(&[build::external("queue", target)], &["50m"; 2]);
@@ -340,7 +314,7 @@ fn an_hpa_that_keda_makes() {
         "uid": "1", "controller": true}]);
     let made = |items: &[Value], spec: Value| {
         let patch = json!({"metadata": {"ownerReferences": owner}, "spec": spec});
-        with(items, "HorizontalPodAutoscaler", &patch)
+        with_hpa(items, &patch)
     };
     let scaled_object = |annotations: Value| {
         json!({
@@ -582,11 +556,7 @@ fn a_bound_that_keda_does_not_pass_on() {
         |min: i32, max: i32| json!({"spec": {"minReplicaCount": min, "maxReplicaCount": max}});
     let most = json!({"spec": {"maxReplicas": 4}});
     let at_max = |object: &Value| {
-        let items = with(
-            &state(&[cpu()], &["90m"; 4]),
-            "HorizontalPodAutoscaler",
-            &most,
-        );
+        let items = with_hpa(&state(&[cpu()], &["90m"; 4]), &most);
         said(Code::AtMax, &of_keda(&items, object)).advice.text()
     };
     let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request of app to \
@@ -627,7 +597,7 @@ fn a_metric_of_exactly_zero_beside_busy_pods() {
             &[cpu; 4],
         );
         let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
-        let items = with(&items, "HorizontalPodAutoscaler", &spec);
+        let items = with_hpa(&items, &spec);
         [items, vec![build::queue(&[value])]].concat()
     };
     let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});

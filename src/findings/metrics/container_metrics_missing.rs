@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unready_since, waiting};
-    use crate::findings::testing::{only, said, state as stated, with, with_pod};
+    use crate::findings::testing::{only, said, state as stated, with_hpa, with_pod};
 
     /// A container that only the template has. A partition leaves the pods below it as they are.
     #[test]
@@ -271,11 +271,7 @@ mod tests {
             let metric = json!({"type": "ContainerResource", "containerResource": {
                 "name": "cpu", "container": "app", "target": build::utilization(50)}});
             let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-            let mut items = with(
-                &stated(&[metric], &["50m", "50m"]),
-                "HorizontalPodAutoscaler",
-                &target,
-            );
+            let mut items = with_hpa(&stated(&[metric], &["50m", "50m"]), &target);
             let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},
                 "containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
             let old = items

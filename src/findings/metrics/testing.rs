@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::findings::testing::with;
+use crate::findings::testing::with_state;
 
 pub(crate) fn container(name: &str) -> Value {
     json!({"type": "ContainerResource", "containerResource": {
@@ -13,7 +13,7 @@ pub(crate) fn container(name: &str) -> Value {
 /// Returns the state with a failing request.
 pub(crate) fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
     let errors = json!([{ "api": api, "message": message }]);
-    with(items, "ControllerState", &json!({ "errors": errors }))
+    with_state(items, &json!({ "errors": errors }))
 }
 
 /// Returns the APIService of a group with this status of its condition `Available`.

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::build;
 use crate::findings::Code;
 use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
-use crate::findings::testing::{cpu, of_keda, queue, said, state, table, with};
+use crate::findings::testing::{
+    cpu, in_version, of_keda, queue, said, state, table, with, with_hpa, with_state,
+};
 
 #[test]
 fn a_metric_that_has_no_value() {
@@ -25,7 +27,7 @@ fn a_metric_that_has_no_value() {
         ];
         let errors = json!([{"api": "external", "metric": "queue", "message": UNSERVED}]);
         let patch = json!({ "errors": errors });
-        let mut items = with(&state(&metrics, &["50m", "50m"]), "ControllerState", &patch);
+        let mut items = with_state(&state(&metrics, &["50m", "50m"]), &patch);
         let value = json!({"metricName": "queues", "value": "10"});
         items.push(build::external_values([value]));
         items
@@ -402,22 +404,13 @@ fn a_metric_that_has_no_value() {
     };
     let of_vhost = json!({"external": {"metric": {"selector": {"matchLabels": {"vhost": "/"}}}}});
     let of_vhost = build::with(build::external("queue", &build::average("10")), &of_vhost);
-    let of_gate = json!({ "kubernetesVersion": "v1.28.15" });
-    let of_gate = with(
-        &state(&[container("app")], &["50m"]),
-        "ControllerState",
-        &of_gate,
-    );
+    let of_gate = in_version(&state(&[container("app")], &["50m"]), "v1.28.15");
     // It was read, but not by the controller.
     let left = |able: &str, reason: &str, message: &str| {
         let conditions = json!([{"type": "AbleToScale", "status": "True", "reason": able},
             {"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
         let status = json!({"status": {"conditions": conditions}});
-        with(
-            &state(&[cpu()], &["90m"]),
-            "HorizontalPodAutoscaler",
-            &status,
-        )
+        with_hpa(&state(&[cpu()], &["90m"]), &status)
     };
     let last = |reason: &str, message: &str| left("SucceededGetScale", reason, message);
     let refused = "pods.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \"pods\" in API group \
@@ -509,11 +502,7 @@ fn a_container_without_metrics() {
         items[at]["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
             "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
         items[at + 1]["containers"] = json!([{"name": "proxy", "usage": {"cpu": "5m"}}]);
-        with(
-            &items,
-            "ControllerState",
-            &json!({ "kubernetesVersion": version }),
-        )
+        in_version(&items, version)
     };
     // The template has another container than one of the pods.
     let renamed = |template: &str| {
@@ -564,12 +553,12 @@ fn a_container_without_metrics() {
         ("has another name", named("ap")),
         (
             "has another name in the template alone",
-            with(&template_alone, "HorizontalPodAutoscaler", &near),
+            with_hpa(&template_alone, &near),
         ),
         (
             "has another name in the template alone, of a paused target",
             with(
-                &with(&template_alone, "HorizontalPodAutoscaler", &near),
+                &with_hpa(&template_alone, &near),
                 "Deployment",
                 &json!({"spec": {"paused": true}}),
             ),
@@ -680,7 +669,7 @@ fn errors_that_are_shortened() {
         let queue = build::external("queue", &build::average("10"));
         said(
             Code::MetricFailing,
-            &with(&state(&[queue], &["50m"]), "ControllerState", &errors),
+            &with_state(&state(&[queue], &["50m"]), &errors),
         )
     };
     let text = failing(&format!(
@@ -711,7 +700,7 @@ fn errors_that_are_shortened() {
     let service = |reason: &str, message: &str| {
         let metrics = state(&[cpu()], &["50m"]);
         let errors = json!({"errors": [{"api": "resource", "message": "proxy error"}]});
-        let mut items = with(&metrics, "ControllerState", &errors);
+        let mut items = with_state(&metrics, &errors);
         items.push(
             json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
             "metadata": {"name": "v1beta1.metrics.k8s.io"},

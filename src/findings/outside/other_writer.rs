@@ -586,7 +586,7 @@ mod tests {
     use crate::findings::outside::testing::{
         deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{found, of_keda, only, owned_by_keda, said, set_by, with};
+    use crate::findings::testing::{found, of_keda, only, owned_by_keda, said, set_by, with_hpa};
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -1038,7 +1038,7 @@ mod tests {
             let metric = build::resource("cpu", &build::utilization(target));
             let spec =
                 json!({"spec": {"minReplicas": least, "maxReplicas": most, "metrics": [metric]}});
-            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            let items = with_hpa(&set_by(&writer, replicas), &spec);
             let commands = told(&items).commands;
             commands
                 .get(1)
@@ -1063,7 +1063,7 @@ mod tests {
             let metric = build::resource("cpu", &build::utilization(30));
             let spec = build::with(json!({"metrics": [metric]}), spec);
             let spec = json!({ "spec": spec });
-            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            let items = with_hpa(&set_by(&writer, replicas), &spec);
             told(&items).advice.text()
         };
         let leave =

@@ -87,7 +87,7 @@ impl Kind for ScaleNotRead {
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, state, table, with};
+    use crate::findings::testing::{cpu, state, table, with_hpa};
 
     #[test]
     fn a_scale_that_the_api_server_does_not_return() {
@@ -107,11 +107,7 @@ mod tests {
             let able = json!([{"type": "AbleToScale", "status": able, "reason": reason, "message": message,
                 "lastTransitionTime": "2026-11-20T00:00:00Z"}]);
             let status = json!({"status": {"conditions": able}});
-            with(
-                &state(&[cpu()], &["90m"]),
-                "HorizontalPodAutoscaler",
-                &status,
-            )
+            with_hpa(&state(&[cpu()], &["90m"]), &status)
         };
         let last = [
             (

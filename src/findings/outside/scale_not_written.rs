@@ -315,7 +315,7 @@ mod tests {
 
     use crate::findings::outside::testing::{rescale, settled, unknown_memory, with_pods};
 
-    use crate::findings::testing::{only, pass, table, with};
+    use crate::findings::testing::{only, pass, table, with_hpa, with_spec};
     use crate::findings::{Code, Facts, find};
     use crate::pass::Pass;
     use crate::snapshot::input::Input;
@@ -383,15 +383,14 @@ mod tests {
         };
         let scaled = |items: &[_], time: &str| {
             let status = json!({"status": {"lastScaleTime": format!("2026-11-21T{time}Z")}});
-            with(items, "HorizontalPodAutoscaler", &status)
+            with_hpa(items, &status)
         };
-        let of_custom_kind = with(
+        let of_custom_kind = with_spec(
             &stated(
                 &conflict.replace("deployments.apps", "kafkakeys.acme.io"),
                 1,
             ),
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"scaleTargetRef": {"kind": "KafkaKey", "apiVersion": "acme.io/v1"}}}),
+            &json!({"scaleTargetRef": {"kind": "KafkaKey", "apiVersion": "acme.io/v1"}}),
         );
         let states = [
             (

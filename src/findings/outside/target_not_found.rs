@@ -256,7 +256,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{deployment, unknown_memory};
-    use crate::findings::testing::{cpu, only, said, state, table, with};
+    use crate::findings::testing::{cpu, only, said, state, table, with, with_hpa};
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -447,11 +447,7 @@ mod tests {
         .concat();
         let unstated = {
             let hpa = json!({"metadata": {"namespace": "shop"}});
-            let items = with(
-                &without_scale(busy.clone()),
-                "HorizontalPodAutoscaler",
-                &hpa,
-            );
+            let items = with_hpa(&without_scale(busy.clone()), &hpa);
             let no_namespace = json!({"metadata": {"namespace": ""}});
             [items, vec![deployment("web", "", &no_namespace)]].concat()
         };
@@ -467,18 +463,13 @@ mod tests {
         });
         let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
         let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
-        let custom = with(
-            &busy,
-            "HorizontalPodAutoscaler",
-            &target("Stack", "example.com/v1"),
-        );
+        let custom = with_hpa(&busy, &target("Stack", "example.com/v1"));
         let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
             "name": "web", "uid": "s", "controller": true}]}});
         let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
         let custom = with(&custom, "Scale", &five);
-        let custom = with(
+        let custom = with_hpa(
             &custom,
-            "HorizontalPodAutoscaler",
             &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z", "currentReplicas": 5}}),
         );
         let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();

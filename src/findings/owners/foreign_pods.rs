@@ -319,12 +319,12 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::{of_set, owned};
-    use crate::findings::testing::{cpu, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, in_version, state, table, with, with_hpa, with_pod};
 
     /// Returns the state with a target of another kind.
     fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
         let target = json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind}}});
-        with(items, "HorizontalPodAutoscaler", &target)
+        with_hpa(items, &target)
     }
 
     #[test]
@@ -665,11 +665,7 @@ mod tests {
             ("of the Deployment", of_deployment.clone()),
             (
                 "of the Deployment, with an HPA of the Rollout, in a version that scales both",
-                with(
-                    &[of_deployment, vec![other]].concat(),
-                    "ControllerState",
-                    &json!({"kubernetesVersion": "v1.25.0"}),
-                ),
+                in_version(&[of_deployment, vec![other]].concat(), "v1.25.0"),
             ),
         ];
         insta::assert_snapshot!(table(Code::ForeignPods, states), @r"

@@ -159,7 +159,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, state, table, with};
+    use crate::findings::testing::{cpu, in_version, state, table, with_hpa};
 
     #[test]
     fn two_hpas_share_pods() {
@@ -185,7 +185,6 @@ mod tests {
             items.last_mut().unwrap()["spec"]["scaleTargetRef"]["kind"] = json!("deployment");
             items
         };
-        let old = json!({"kubernetesVersion": "v1.25.0"});
         // The same pods in three HPAs.
         let all = |names: &[&str]| {
             let mut items = state(&[cpu()], &["50m"]);
@@ -210,7 +209,7 @@ mod tests {
                 "scaleTargetRef": {"name": "api"}}});
             let other = build::with(build::hpa(&json!({})), &apart);
             let items = [state(&[cpu()], &["90m"]), vec![other]].concat();
-            with(&items, "HorizontalPodAutoscaler", &written)
+            with_hpa(&items, &written)
         };
         let states = [
             ("are apart", other("app=api")),
@@ -221,11 +220,11 @@ mod tests {
             ("overlap", other("app")),
             (
                 "overlap, in a version that scales both",
-                with(&other("app"), "ControllerState", &old),
+                in_version(&other("app"), "v1.25.0"),
             ),
             (
                 "are of one target, in a version that scales it by both",
-                with(&twin, "ControllerState", &old),
+                in_version(&twin, "v1.25.0"),
             ),
             ("are of one target in either case", in_lower_case),
             ("are of one target", all(&["other"])),

@@ -393,6 +393,7 @@ mod tests {
     use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
         cpu, found, of_keda, owned_by_keda, pass, queue, state, table, with, with_pod, with_spec,
+        with_state,
     };
     use crate::findings::{find_except, views};
 
@@ -422,7 +423,7 @@ mod tests {
         let both = [both, vec![build::external_values(values)]].concat();
         let denied =
             json!({"errors": [{"api": "resource", "denied": true, "message": "forbidden"}]});
-        let unread = with(&both, "ControllerState", &denied);
+        let unread = with_state(&both, &denied);
         let states = [
             ("of busy pods", busy.clone()),
             ("of KEDA", of_keda(&busy, &json!({}))),
@@ -899,11 +900,7 @@ mod tests {
             ),
             vec![build::queue(&["225"])],
         ];
-        let items = with(
-            &queue.concat(),
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"maxReplicas": 7}}),
-        );
+        let items = with_spec(&queue.concat(), &json!({"maxReplicas": 7}));
         let told = |ignored: &[Code]| {
             let pass = pass(&items);
             let all = views(&pass, &find_except(&pass, ignored));

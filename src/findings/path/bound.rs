@@ -223,7 +223,7 @@ mod tests {
     use crate::build;
     use crate::findings::FindingView;
 
-    use crate::findings::testing::{cpu, pass, said, state, with};
+    use crate::findings::testing::{cpu, pass, said, state, with, with_hpa, with_spec};
     use crate::findings::{Code, find, views};
     use crate::pass::Pass;
     use crate::snapshot::hpa::HpaSpec;
@@ -246,13 +246,9 @@ mod tests {
     fn a_bound_that_is_assumed() {
         let busy = state(&[cpu()], &["90m"; 4]);
         let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
-        let disabled = with(&busy, "HorizontalPodAutoscaler", &disabled);
+        let disabled = with_hpa(&busy, &disabled);
         let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
-        let idle = with(
-            &state(&[cpu()], &["10m"; 4]),
-            "HorizontalPodAutoscaler",
-            &quick,
-        );
+        let idle = with_hpa(&state(&[cpu()], &["10m"; 4]), &quick);
         let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
         assert_eq!(
             text.advice.text(),
@@ -281,11 +277,7 @@ mod tests {
         );
         assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
         // Only the other bound is assumed.
-        let at_most = with(
-            &busy,
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"maxReplicas": 4}}),
-        );
+        let at_most = with_spec(&busy, &json!({"maxReplicas": 4}));
         let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
         assert_eq!(text.commands.len(), 3, "{:?}", text.commands);
         assert!(
@@ -300,7 +292,7 @@ mod tests {
         let queue = |value: &str, cpu: &[&str]| {
             let items = state(&[build::external("queue", &build::average("1"))], cpu);
             [
-                with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}})),
+                with_spec(&items, &json!({"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}})),
                 vec![build::queue(&[value])],
             ]
             .concat()
@@ -308,7 +300,7 @@ mod tests {
         let named = |name: &str, values: [&str; 3]| {
             let items = state(&[build::per_pod(name, "10")], &["90m"; 3]);
             let most = json!({"spec": {"maxReplicas": 5}});
-            let mut items = with(&items, "HorizontalPodAutoscaler", &most);
+            let mut items = with_hpa(&items, &most);
             let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");
             for (pod, created) in pods.zip(["03", "04", "05"]) {
                 pod["metadata"]["creationTimestamp"] =

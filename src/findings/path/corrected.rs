@@ -528,7 +528,9 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::path::testing::{left, pods};
-    use crate::findings::testing::{cpu, found, pass, said, set_by, state, with, with_spec};
+    use crate::findings::testing::{
+        cpu, found, pass, said, set_by, state, with, with_hpa, with_spec,
+    };
     use crate::findings::{find_except, views};
 
     /// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
@@ -722,21 +724,13 @@ mod tests {
     #[test]
     fn a_bound_that_has_changed() {
         let least = json!({"spec": {"minReplicas": 6}});
-        let items = with(
-            &state(&[cpu()], &["50m"; 4]),
-            "HorizontalPodAutoscaler",
-            &least,
-        );
+        let items = with_hpa(&state(&[cpu()], &["50m"; 4]), &least);
         let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
             {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
         let left = |replicas: i32| {
             let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
             let status = build::with(status, &json!({"desiredReplicas": replicas}));
-            with(
-                &items,
-                "HorizontalPodAutoscaler",
-                &json!({ "status": status }),
-            )
+            with_hpa(&items, &json!({ "status": status }))
         };
         // The metrics need 4 of 6.
         let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
@@ -796,10 +790,7 @@ mod tests {
         };
         let text = |manager: &Value| {
             let items = state(&[cpu()], &["90m"; 4]);
-            said(
-                Code::AboveMax,
-                &with(&items, "HorizontalPodAutoscaler", &lowered(manager)),
-            )
+            said(Code::AboveMax, &with_hpa(&items, &lowered(manager)))
         };
         let writer = json!([{"manager": "argocd-controller", "operation": "Update",
             "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
@@ -841,12 +832,7 @@ mod tests {
             let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
                 "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
                     {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-            said(
-                Code::BelowMin,
-                &with(&items, "HorizontalPodAutoscaler", &hpa),
-            )
-            .advice
-            .text()
+            said(Code::BelowMin, &with_hpa(&items, &hpa)).advice.text()
         };
         assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
         let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";

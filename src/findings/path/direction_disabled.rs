@@ -133,7 +133,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::path::testing::{at_once, pods, queue_of};
-    use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, found, pass, said, state, with_hpa, with_spec};
     use crate::findings::{find_except, views};
 
     /// If scaling in a direction is disabled, another bound would change nothing. It is still a bound that
@@ -197,11 +197,7 @@ mod tests {
     fn a_bound_in_a_disabled_direction() {
         let spec = json!({"spec": {"maxReplicas": 4,
             "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
-        let items = with(
-            &state(&[cpu()], &["90m"; 4]),
-            "HorizontalPodAutoscaler",
-            &spec,
-        );
+        let items = with_hpa(&state(&[cpu()], &["90m"; 4]), &spec);
         let pass = pass(&items);
         let told = |ignored: &[Code]| {
             let all = views(&pass, &find_except(&pass, ignored));
@@ -260,12 +256,8 @@ mod tests {
             let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
             let disabled = json!({way: {"selectPolicy": "Disabled"}});
             let behavior = json!({"behavior": build::with(behavior, &disabled)});
-            let items = with(
-                &state(&[self::cpu()], &[cpu; 4]),
-                "HorizontalPodAutoscaler",
-                &json!({ "spec": behavior }),
-            );
-            with(&items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
+            let items = with_spec(&state(&[self::cpu()], &[cpu; 4]), &behavior);
+            with_spec(&items, &spec)
         };
         for (items, advice, flags, patch, without) in [
             (

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::at_max::AtMax;
 use crate::build;
 use crate::findings::Facts;
-use crate::findings::testing::{found, state, with};
+use crate::findings::testing::{found, state, with, with_hpa, with_state};
 
 /// Returns four pods that request 100m each, with a target of 50%.
 pub(crate) fn pods(cpu: &str) -> Vec<Value> {
@@ -18,11 +18,7 @@ pub(crate) fn pods(cpu: &str) -> Vec<Value> {
 /// Returns a state with a recommendation of 6 replicas at a time.
 pub(crate) fn recommended(items: &[Value], time: &str) -> Vec<Value> {
     let recommendations = json!([{"replicas": 6, "time": time}]);
-    with(
-        items,
-        "ControllerState",
-        &json!({ "recommendations": recommendations }),
-    )
+    with_state(items, &json!({ "recommendations": recommendations }))
 }
 
 /// Returns a behavior that scales down at once, with additional rules for a direction.
@@ -46,11 +42,7 @@ pub(crate) fn left(items: &[Value], replicas: i32, able: &str) -> Vec<Value> {
     };
     let status = json!({"currentReplicas": replicas, "desiredReplicas": replicas, "conditions": [
         {"type": "AbleToScale", "status": is_able, "reason": able}]});
-    with(
-        items,
-        "HorizontalPodAutoscaler",
-        &json!({ "status": status }),
-    )
+    with_hpa(items, &json!({ "status": status }))
 }
 
 /// Returns four pods that request 100Mi of memory each, which they use so much of.

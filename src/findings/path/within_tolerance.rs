@@ -205,7 +205,7 @@ mod tests {
     use crate::build;
     use crate::findings::Facts;
 
-    use crate::findings::testing::{found, state, with, with_spec};
+    use crate::findings::testing::{found, in_version, state, with_spec};
 
     /// A tolerance is suggested only to add replicas, and not while something is wrong.
     #[test]
@@ -216,13 +216,7 @@ mod tests {
                 _ => None,
             })
         };
-        let earlier = |items: &[Value]| {
-            with(
-                items,
-                "ControllerState",
-                &json!({"kubernetesVersion": "v1.30.0"}),
-            )
-        };
+        let earlier = |items: &[Value]| in_version(items, "v1.30.0");
         // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
         let pods = |cpu: &str| {
             state(

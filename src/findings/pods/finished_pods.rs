@@ -133,19 +133,13 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{cpu, state, table, with, with_spec};
+    use crate::findings::testing::{cpu, in_version, state, table, with_spec};
 
     #[test]
     fn finished_pods() {
         let two = unmeasured(state(&[cpu()], &["30m", "0"]), "web-1");
         let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
-        let new = |items: &[Value]| {
-            with(
-                items,
-                "ControllerState",
-                &json!({"kubernetesVersion": "v1.38.0"}),
-            )
-        };
+        let new = |items: &[Value]| in_version(items, "v1.38.0");
         let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
         // Pods of a Job are not deleted, as it may still need them.
         let owned_by = |kind: &str| {

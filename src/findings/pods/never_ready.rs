@@ -151,12 +151,13 @@ impl StuckPod {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{of_job, unmeasured, unready_since, waiting, with_pods};
-    use crate::findings::testing::{cpu, found, said, state, table, with, with_one};
+    use crate::findings::testing::{
+        cpu, found, in_version, said, state, table, with, with_one, with_state,
+    };
 
     #[test]
     fn pods_that_were_never_ready() {
@@ -263,10 +264,6 @@ mod tests {
         );
         let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
         let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
-        let in_version = |items: &[Value], version: &str| {
-            let version = json!({"kubernetesVersion": version});
-            with(items, "ControllerState", &version)
-        };
         // An API that does not answer has no value of any pod.
         let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
         let without_metrics = unmeasured(items.clone(), "web-3");
@@ -276,10 +273,7 @@ mod tests {
             ("has no metrics", in_version(&without_metrics, "v1.30.5")),
             ("has no value, as of 1.33", in_version(&empty, "v1.36.2")),
             ("has a value", in_version(&items, "v1.30.5")),
-            (
-                "has an API that fails",
-                with(&items, "ControllerState", &failing),
-            ),
+            ("has an API that fails", with_state(&items, &failing)),
         ];
         insta::assert_snapshot!(table(Code::NeverReady, states), @r"
         has no value: error, explains, without it 6 -> 6

@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
-    use crate::findings::testing::{cpu, state, table, with};
+    use crate::findings::testing::{cpu, state, table, with, with_hpa};
 
     #[test]
     fn replicas_without_pods() {
@@ -319,7 +319,7 @@ mod tests {
         let left = |items: &[Value], replicas: i32, at: &str| {
             let status = json!({"status": {"lastScaleTime": at, "currentReplicas": replicas,
                 "desiredReplicas": replicas}});
-            with(items, "HorizontalPodAutoscaler", &status)
+            with_hpa(items, &status)
         };
         let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
@@ -336,10 +336,10 @@ mod tests {
         let gone = left(&none, 6, long_ago);
         let inactive = json!({"status": {"conditions": [{"type": "ScalingActive", "status": "False",
             "lastTransitionTime": "2026-11-21T05:59:50Z"}]}});
-        let lost = with(&gone, "HorizontalPodAutoscaler", &inactive);
+        let lost = with_hpa(&gone, &inactive);
         let active =
             json!({"status": {"conditions": [{"type": "ScalingActive", "status": "True"}]}});
-        let had = with(&gone, "HorizontalPodAutoscaler", &active);
+        let had = with_hpa(&gone, &active);
         let off = left(&none, 0, long_ago);
         let write = json!({"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Update",
             "time": long_ago, "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
@@ -370,7 +370,7 @@ mod tests {
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
         let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-        let set = with(&scaled(long_ago), "HorizontalPodAutoscaler", &set);
+        let set = with_hpa(&scaled(long_ago), &set);
         let flaps = json!({"status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
         // A pod without a node has no condition Ready.
@@ -393,11 +393,7 @@ mod tests {
             let one = state(&[cpu()], &["80m"]);
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 0}});
             let kind = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-            let set = with(
-                &with(&one, "Scale", &scale),
-                "HorizontalPodAutoscaler",
-                &kind,
-            );
+            let set = with_hpa(&with(&one, "Scale", &scale), &kind);
             of_job(&set, "web-0")
         };
         let set = with_pods(&set, &["web-2"], &flaps);
@@ -407,7 +403,7 @@ mod tests {
                 "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:51:00.000000Z"}});
         let seen = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
             "subresource": "status", "time": "2026-11-21T05:59:51Z"}]}});
-        let seen = with(&off, "HorizontalPodAutoscaler", &seen);
+        let seen = with_hpa(&off, &seen);
         let of_another = [seen, vec![lapsed.clone()]].concat();
         let late = json!({"spec": {"renewTime": "2026-11-21T05:58:00.000000Z"}});
         let silent_of_late = [off.clone(), vec![build::with(lapsed.clone(), &late)]].concat();

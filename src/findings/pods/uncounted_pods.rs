@@ -546,7 +546,7 @@ mod tests {
         of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
         without_values,
     };
-    use crate::findings::testing::{cpu, only, pass, said, state, table, with, with_spec};
+    use crate::findings::testing::{cpu, only, pass, said, state, table, with_hpa, with_spec};
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
 
@@ -968,10 +968,7 @@ mod tests {
                 })
                 .collect();
             let max = json!({"spec": {"maxReplicas": max}});
-            let text = said(
-                Code::UncountedPods,
-                &with(&items, "HorizontalPodAutoscaler", &max),
-            );
+            let text = said(Code::UncountedPods, &with_hpa(&items, &max));
             text.summary
                 .split_once(" instead of ")
                 .map(|(_, after)| after.to_owned())

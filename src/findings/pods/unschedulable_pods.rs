@@ -156,7 +156,9 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
-    use crate::findings::testing::{cpu, found, owned_by_keda, state, table, with};
+    use crate::findings::testing::{
+        cpu, found, owned_by_keda, state, table, with, with_hpa, with_spec, with_state,
+    };
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
     #[test]
@@ -170,29 +172,22 @@ mod tests {
         // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
         let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
         let half = state(&[cpu()], &["60m"; 3]);
-        let half = with(
+        let half = with_state(
             &with(&half, "Scale", &json!({"spec": {"replicas": 6}})),
-            "ControllerState",
             &short,
         );
         let scaled =
             json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z", "currentReplicas": 6}});
-        let half = with(&half, "HorizontalPodAutoscaler", &scaled);
+        let half = with_hpa(&half, &scaled);
         let cause = Some(Code::ReplicasWithoutPods);
         assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
-        let idle = with(&state(&[cpu()], &["20m"; 6]), "ControllerState", &short);
+        let idle = with_state(&state(&[cpu()], &["20m"; 6]), &short);
         assert_eq!(
             follows(&idle, Code::HeldByWindow),
             (None, Some(Code::HeldByWindow))
         );
         // 4 of 5 pods run at 90 % of 50 %, at the maximum.
-        let most = |items: &[Value]| {
-            with(
-                items,
-                "HorizontalPodAutoscaler",
-                &json!({"spec": {"maxReplicas": 5}}),
-            )
-        };
+        let most = |items: &[Value]| with_spec(items, &json!({"maxReplicas": 5}));
         let full = most(&state(&[cpu()], &["90m"; 5]));
         assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));
         let pending = json!({
@@ -382,7 +377,7 @@ mod tests {
             let mut items = state(&[metric], &["1m"; 5]);
             items.push(build::queue(&[queue]));
             let bounds = json!({"spec": {"minReplicas": min}});
-            let bounded = with(&items, "HorizontalPodAutoscaler", &bounds);
+            let bounded = with_hpa(&items, &bounds);
             let states = [(
                 "",
                 with_pods(&bounded, &["web-2", "web-3", "web-4"], &pending),

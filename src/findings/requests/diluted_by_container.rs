@@ -394,7 +394,7 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{cpu_of, with_container};
-    use crate::findings::testing::{state, table, with};
+    use crate::findings::testing::{in_version, state, table, with, with_spec, with_state};
 
     /// Returns pods with other containers, each stated as `NAME USAGE/REQUEST`.
     fn with_containers(items: &[Value], containers: &str) -> Vec<Value> {
@@ -429,15 +429,10 @@ mod tests {
     fn shares_that_differ_by_container() {
         let two = state(&[cpu_of(70)], &["50m", "50m"]);
         let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
-        let own = with(
-            &idle,
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
-        );
-        let of_other = with(
+        let own = with_spec(&idle, &json!({"metrics": [cpu_of(70), container("app")]}));
+        let of_other = with_spec(
             &with_container(&two, &build::requesting("proxy", "45m"), "60m", "55m"),
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+            &json!({"metrics": [cpu_of(70), container("app")]}),
         );
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
@@ -449,16 +444,11 @@ mod tests {
             let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
             let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
             let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
-            with(
-                &items,
-                "ControllerState",
-                &json!({ "kubernetesVersion": version }),
-            )
+            in_version(&items, version)
         };
-        let shown = with(
+        let shown = with_spec(
             &native("v1.28.15"),
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+            &json!({"metrics": [cpu_of(70), container("app")]}),
         );
         let mostly = json!({ "containers": [{"name": "app", "usage": {"cpu": "30m"}},
             {"name": "proxy", "usage": {"cpu": "60m"}}] });
@@ -479,7 +469,7 @@ mod tests {
             ("by sidecars that do not count", native("v1.28.15")),
             (
                 "by sidecars that do not count, with a container that has its own metric",
-                with(&shown, "ControllerState", &gate),
+                with_state(&shown, &gate),
             ),
             (
                 "by sidecars that do not count, with a container whose metric is ignored",
@@ -487,19 +477,11 @@ mod tests {
             ),
             (
                 "by sidecars that do not count and use most, with a container that has its own metric",
-                with(
-                    &with(&shown, "PodMetrics", &mostly),
-                    "ControllerState",
-                    &gate,
-                ),
+                with_state(&with(&shown, "PodMetrics", &mostly), &gate),
             ),
             (
                 "by sidecars that do not count and use most",
-                with(
-                    &with(&native("v1.28.15"), "PodMetrics", &mostly),
-                    "ControllerState",
-                    &gate,
-                ),
+                with_state(&with(&native("v1.28.15"), "PodMetrics", &mostly), &gate),
             ),
             ("by sidecars that count", native("v1.36.2")),
         ];
@@ -563,11 +545,7 @@ mod tests {
     fn the_container_that_is_singled_out_carries_the_load() {
         let two = state(&[cpu_of(70)], &["50m", "50m"]);
         let four = state(&[cpu_of(70)], &["50m"; 4]);
-        let shown = with(
-            &two,
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
-        );
+        let shown = with_spec(&two, &json!({"metrics": [cpu_of(70), container("app")]}));
         let states = [
             (
                 "a busy one, next to an idle one that uses a little more",
@@ -683,11 +661,7 @@ mod tests {
         let spec = json!({"containers": [build::requesting("app", "100m")],
             "initContainers": [sidecar("proxy", "50m"), sidecar("log", "100m")]});
         let running = with(&measured, "Pod", &json!({ "spec": spec }));
-        let native = with(
-            &running,
-            "ControllerState",
-            &json!({"kubernetesVersion": "v1.28.15"}),
-        );
+        let native = in_version(&running, "v1.28.15");
         let states = [
             ("sidecars that do not count", native.clone()),
             (

@@ -191,11 +191,7 @@ mod tests {
                 .position(|it| it["metadata"]["name"] == "web-1")
                 .unwrap();
             items[at]["status"]["startTime"] = json!(newest);
-            with(
-                &items,
-                "HorizontalPodAutoscaler",
-                &json!({"spec": {"maxReplicas": replicas_most}}),
-            )
+            with_spec(&items, &json!({"maxReplicas": replicas_most}))
         };
         let (early, late, just) = (
             "2026-11-21T05:00:00Z",

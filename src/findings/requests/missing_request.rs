@@ -645,7 +645,7 @@ mod tests {
     use crate::findings::requests::testing::{
         cpu_of, from_ordinal, of_kind, owned, with_container,
     };
-    use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
+    use crate::findings::testing::{cpu, state, table, with, with_hpa, with_pod, with_spec};
 
     /// Each Job is a separate origin, and a report shows only a few of them.
     #[test]
@@ -1227,7 +1227,7 @@ mod tests {
         let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"containers": bare}});
         let items = with(&items, "Pod", &patch);
         let hpa = json!({"spec": {"scaleTargetRef": target}});
-        let mut items = with(&items, "HorizontalPodAutoscaler", &hpa);
+        let mut items = with_hpa(&items, &hpa);
         items.push(json!({
             "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
             "metadata": {"name": "web", "namespace": "default"},
@@ -1285,11 +1285,7 @@ mod tests {
             let patch = json!({"metadata": {"labels": labels, "ownerReferences": owner},
                 "spec": {"containers": [{"name": "app"}]}});
             let items = with(&items, "Pod", &patch);
-            let mut items = with(
-                &items,
-                "HorizontalPodAutoscaler",
-                &json!({"spec": {"scaleTargetRef": {"kind": kind}}}),
-            );
+            let mut items = with_spec(&items, &json!({"scaleTargetRef": {"kind": kind}}));
             let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
                 "spec": {"containers": [build::requesting("app", "100m")]}});
             let all = items

@@ -280,7 +280,9 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{cpu, found, only, state, table, with, with_pod};
+    use crate::findings::testing::{
+        cpu, found, only, state, table, with, with_hpa, with_pod, with_spec,
+    };
 
     #[test]
     fn requests_that_pods_exceed() {
@@ -291,11 +293,7 @@ mod tests {
                 "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}]});
             let items = state(&[cpu()], &[usage, usage]);
             let old = json!({"metadata": {"creationTimestamp": "2026-11-21T04:00:00Z"}});
-            with(
-                &items,
-                "HorizontalPodAutoscaler",
-                &build::with(json!({ "status": status }), &old),
-            )
+            with_hpa(&items, &build::with(json!({ "status": status }), &old))
         };
         let hot = busy(200, "200m");
         let limited = build::with(
@@ -345,7 +343,7 @@ mod tests {
             let own = json!({"name": "cpu", "container": "app", "current": current});
             let metrics = json!([{"type": "ContainerResource", "containerResource": own}]);
             let hpa = json!({"spec": {"metrics": [container("app")]}, "status": {"currentMetrics": metrics}});
-            with(&hot, "HorizontalPodAutoscaler", &hpa)
+            with_hpa(&hot, &hpa)
         };
         let unlimited = {
             let pods = with(&hot, "Pod", &json!({"spec": {"containers": [limited]}}));
@@ -475,19 +473,14 @@ mod tests {
             ("up to a limit that a new template lacks", unlimited),
             (
                 "with a target that is low",
-                with(
+                with_spec(
                     &hot,
-                    "HorizontalPodAutoscaler",
-                    &json!({"spec": {"metrics": [build::resource("cpu", &build::utilization(20))]}}),
+                    &json!({"metrics": [build::resource("cpu", &build::utilization(20))]}),
                 ),
             ),
             (
                 "of an HPA that has never rescaled",
-                with(
-                    &hot,
-                    "HorizontalPodAutoscaler",
-                    &json!({"status": {"lastScaleTime": null}}),
-                ),
+                with_hpa(&hot, &json!({"status": {"lastScaleTime": null}})),
             ),
             (
                 "next to a container that hides little",

@@ -369,7 +369,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{found, only, said, state, table, with, with_pod};
+    use crate::findings::testing::{found, only, said, state, table, with, with_hpa, with_pod};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -449,11 +449,7 @@ mod tests {
         let little = owned(&two, &json!([build::requesting("app", "25m")]));
         let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
         let to_rollout = json!({"spec": {"scaleTargetRef": argo}});
-        let of_rollout = with(
-            &with(&differing, "Deployment", &argo),
-            "HorizontalPodAutoscaler",
-            &to_rollout,
-        );
+        let of_rollout = with_hpa(&with(&differing, "Deployment", &argo), &to_rollout);
         let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
         // The pods are of revision 5d.
         let of_set = |strategy: Value, revision: &str| {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::findings::testing::with;
+use crate::findings::testing::{with, with_hpa};
 
 pub(crate) fn cpu_of(percent: i32) -> Value {
     build::resource("cpu", &build::utilization(percent))
@@ -44,7 +44,7 @@ pub(crate) fn of_kind(items: Vec<Value>, kind: &str) -> Vec<Value> {
         .replace("web-5d", "web");
     let items: Vec<Value> = serde_json::from_str(&text).unwrap();
     let target = json!({"spec": {"scaleTargetRef": {"kind": kind}}});
-    with(&items, "HorizontalPodAutoscaler", &target)
+    with_hpa(&items, &target)
 }
 
 /// Renumbers the pods of a target, from `web-0` on, to ordinals from this one on.

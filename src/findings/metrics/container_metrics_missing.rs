@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{unready_since, waiting};
+    use crate::findings::pods::testing::crashing;
     use crate::findings::testing::{only, said, state as stated, with_hpa, with_pod};
 
     /// A container that only the template has. A partition leaves the pods below it as they are.
@@ -309,10 +309,7 @@ mod tests {
         assert_eq!(text(1), (wait.to_owned(), vec![status.to_owned()]));
         // Its rollout does not end before its new pod is ready.
         let of = |revision: &str| json!({"metadata": {"labels": {"controller-revision-hash": revision}}});
-        let crashed = build::with(
-            unready_since("2026-11-21T05:00:00Z"),
-            &waiting("CrashLoopBackOff", 7),
-        );
+        let crashed = crashing();
         let follows = |partition: i32, crashes: &str| {
             let items = with_pod(&state(partition), "web-0", &of("new"));
             let items = with_pod(&with_pod(&items, "web-1", &of("old")), crashes, &crashed);

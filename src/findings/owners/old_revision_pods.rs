@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::pods::testing::{unready_since, waiting};
+    use crate::findings::pods::testing::crashing;
     use crate::findings::testing::{cpu, only, state, table, with, with_pod};
 
     #[test]
@@ -310,10 +310,7 @@ mod tests {
         };
         let updated = json!({"status": {"replicas": 4, "updatedReplicas": 1}});
         let deployment = build::with(build::deployment(3), &updated);
-        let crashed = build::with(
-            unready_since("2026-11-21T05:00:00Z"),
-            &waiting("CrashLoopBackOff", 7),
-        );
+        let crashed = crashing();
         let crashes = |length: &str| {
             let mut items = surge(&build::average("40"), length);
             items.push(deployment.clone());

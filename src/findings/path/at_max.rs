@@ -390,6 +390,7 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::path::testing::{at_max, memory, pods, queue_of};
+    use crate::findings::pods::testing::{unready_since, with_pods};
     use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
         cpu, found, of_keda, owned_by_keda, pass, queue, state, table, with, with_pod, with_spec,
@@ -553,19 +554,11 @@ mod tests {
     #[test]
     fn a_maximum_beside_hot_pods_that_start_follows_them() {
         let pods = |young: &str| {
-            let mut items = state(
-                &[build::resource("cpu", &build::utilization(50))],
-                &["90m", "90m", "300m", "300m"],
-            );
-            for name in ["web-2", "web-3"] {
-                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
-                let pod = items.iter_mut().find(is_it).unwrap();
-                pod["status"]["startTime"] = json!(young);
-                pod["metadata"]["creationTimestamp"] = json!(young);
-                pod["status"]["conditions"] =
-                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
-            }
-            with_spec(&items, &json!({"maxReplicas": 4}))
+            let items = state(&[cpu()], &["90m", "90m", "300m", "300m"]);
+            let ready = json!({"status": {"conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": young}]}});
+            let started = build::with(unready_since(young), &ready);
+            most(&with_pods(&items, &["web-2", "web-3"], &started), 4)
         };
         let told = |items: &[Value]| -> Vec<_> {
             found(items)
@@ -893,14 +886,7 @@ mod tests {
     /// A finding that is not shown is no reason to report a bound with a lower severity.
     #[test]
     fn a_bound_beside_a_finding_that_is_ignored() {
-        let queue = [
-            state(
-                &[build::external("queue", &build::value("75"))],
-                &["50m"; 4],
-            ),
-            vec![build::queue(&["225"])],
-        ];
-        let items = with_spec(&queue.concat(), &json!({"maxReplicas": 7}));
+        let items = most(&queue_of(&build::value("75"), "225", 4), 7);
         let told = |ignored: &[Code]| {
             let pass = pass(&items);
             let all = views(&pass, &find_except(&pass, ignored));

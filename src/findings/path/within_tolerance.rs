@@ -202,10 +202,10 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::build;
     use crate::findings::Facts;
 
-    use crate::findings::testing::{found, in_version, state, with_spec};
+    use crate::findings::pods::testing::crashing;
+    use crate::findings::testing::{cpu, found, in_version, state, with_pod, with_spec};
 
     /// A tolerance is suggested only to add replicas, and not while something is wrong.
     #[test]
@@ -218,12 +218,7 @@ mod tests {
         };
         let earlier = |items: &[Value]| in_version(items, "v1.30.0");
         // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
-        let pods = |cpu: &str| {
-            state(
-                &[build::resource("cpu", &build::utilization(50))],
-                &[cpu; 8],
-            )
-        };
+        let pods = |cpu: &str| state(&[self::cpu()], &[cpu; 8]);
         assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
         assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
         let rules = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
@@ -232,15 +227,7 @@ mod tests {
         assert_eq!(offered(&pods("46m")), Some((None, None)));
         assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
         // A pod that waits in an error is what to look at.
-        let mut stuck = pods("54m");
-        let start = json!("2026-11-21T05:00:00Z");
-        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-7";
-        let pod = stuck.iter_mut().find(is_it).unwrap();
-        pod["status"]["startTime"] = start.clone();
-        pod["status"]["conditions"] =
-            json!([{"type": "Ready", "status": "False", "lastTransitionTime": start}]);
-        pod["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
-            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+        let stuck = with_pod(&pods("54m"), "web-7", &crashing());
         assert!(
             offered(&stuck).is_none_or(|it| it == (None, None)),
             "{:?}",

@@ -151,7 +151,6 @@ impl StuckPod {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{of_job, unmeasured, unready_since, waiting, with_pods};

@@ -44,6 +44,14 @@ pub(crate) fn waiting(reason: &str, restarts: i32) -> Value {
         {"name": "app", "restartCount": restarts, "state": {"waiting": {"reason": reason}}}]}})
 }
 
+/// Returns a pod that has not been ready since 05:00, because its container ends again and again.
+pub(crate) fn crashing() -> Value {
+    build::with(
+        unready_since("2026-11-21T05:00:00Z"),
+        &waiting("CrashLoopBackOff", 7),
+    )
+}
+
 /// Returns states in which a metric has no value: no pod runs, or some do.
 pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 8] {
     let mut items = state(std::slice::from_ref(metric), &["80m"; 3]);

@@ -543,10 +543,12 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
+        crashing, of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
         without_values,
     };
-    use crate::findings::testing::{cpu, only, pass, said, state, table, with_hpa, with_spec};
+    use crate::findings::testing::{
+        cpu, only, pass, said, state, table, with_hpa, with_pod, with_spec,
+    };
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
 
@@ -841,24 +843,16 @@ mod tests {
     /// A container that waits in an error does not run by itself, however young its pod is.
     #[test]
     fn pods_that_wait_in_an_error() {
-        let start = json!("2026-11-21T05:56:00Z");
+        let start = "2026-11-21T05:56:00Z";
         let advice = |phase: &str, reason: &str, measured: bool| {
-            let mut items = state(&[cpu()], &["80m"; 4]);
-            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
-            let pod = items.iter_mut().find(is_it).unwrap();
-            *pod = build::with(
-                pod.clone(),
-                &json!({
-                "metadata": {"creationTimestamp": start},
-                "status": {"phase": phase, "startTime": start,
-                    "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
-                    "containerStatuses": [{"name": "app", "restartCount": 5,
-                        "state": {"waiting": {"reason": reason}}}]}}),
-            );
-            let is_lost = |it: &Value| {
-                it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-3" && !measured
+            let crashed = build::with(unready_since(start), &waiting(reason, 5));
+            let pod = build::with(crashed, &json!({"status": {"phase": phase}}));
+            let all = with_pod(&state(&[cpu()], &["80m"; 4]), "web-3", &pod);
+            let items = if measured {
+                all
+            } else {
+                unmeasured(all, "web-3")
             };
-            items.retain(|it| !is_lost(it));
             let text = said(Code::UncountedPods, &items);
             assert_eq!(text.commands, ["kubectl describe pod web-3 -n default"]);
             text.advice.text()
@@ -908,17 +902,7 @@ mod tests {
     /// If another finding names the problem of the same pods, there is no other advice.
     #[test]
     fn pods_that_another_finding_is_about() {
-        let start = json!("2026-11-21T05:00:00Z");
-        let mut items = state(&[cpu()], &["80m"; 4]);
-        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
-        let pod = items.iter_mut().find(is_it).unwrap();
-        *pod = build::with(
-            pod.clone(),
-            &json!({"status": {"startTime": start,
-            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
-            "containerStatuses": [{"name": "app", "restartCount": 14,
-                "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}),
-        );
+        let items = with_pod(&state(&[cpu()], &["80m"; 4]), "web-3", &crashing());
         let advice = |ignored: &[Code]| {
             let pass = pass(&items);
             let all = views(&pass, &find_except(&pass, ignored));

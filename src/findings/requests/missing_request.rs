@@ -641,7 +641,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
-    use crate::findings::pods::testing::{of_job, unready_since, waiting};
+    use crate::findings::pods::testing::{crashing, of_job};
     use crate::findings::requests::testing::{
         cpu_of, from_ordinal, of_kind, owned, with_container,
     };
@@ -749,13 +749,8 @@ mod tests {
             "Pod",
             &json!({"spec": {"containers": [{"name": "app"}]}}),
         );
-        let bare_pod = {
-            let mut items = owned(&sidecar, &app);
-            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
-            let pod = items.iter_mut().find(is_it).unwrap();
-            pod["metadata"]["ownerReferences"] = Value::Null;
-            items
-        };
+        let no_owner = json!({"metadata": {"ownerReferences": null}});
+        let bare_pod = with_pod(&owned(&sidecar, &app), "web-1", &no_owner);
         // A rollout has replaced the first pod, and the second has the earlier template.
         let rollout = |template: &Value, containers: Value, newest: &str| {
             let mut items = owned(&two, template);
@@ -842,13 +837,9 @@ mod tests {
                 &json!({"spec": {"containers": three}}),
             )
         };
-        let of_unknown_owner = {
-            let mut items = closed("proxy");
-            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-0";
-            let pod = items.iter_mut().find(is_it).unwrap();
-            pod["metadata"]["ownerReferences"][0]["name"] = json!("unknown");
-            items
-        };
+        let unknown = json!({"metadata": {"ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "unknown", "controller": true}]}});
+        let of_unknown_owner = with_pod(&closed("proxy"), "web-0", &unknown);
         let failed = |items: &[Value]| {
             let patch = json!({"spec": {"containers": unset}, "status": {"phase": "Failed"}});
             with_pod(&owned(items, &app), "web-1", &patch)
@@ -1327,10 +1318,7 @@ mod tests {
             }
             serde_json::from_str(&text).unwrap()
         };
-        let crashed = build::with(
-            unready_since("2026-11-21T05:00:00Z"),
-            &waiting("CrashLoopBackOff", 7),
-        );
+        let crashed = crashing();
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         // The pods 1 and 2 of a set, without its first one, and a Job's pod with a lower ordinal.
         let beside_job = {

@@ -372,7 +372,7 @@ impl<'p> Case<'p> {
         let mut owner = first;
         // Owners that own each other would be followed forever.
         for _ in 0..8 {
-            if self.is_target(&owner.kind, &owner.name) {
+            if self.is_kind(&owner.kind) && owner.name == self.target().name {
                 return Top::Target;
             }
             let Some(workload) = self.surroundings.owner(owner) else {
@@ -446,10 +446,6 @@ impl<'p> Case<'p> {
     /// Whether a pod certainly does not belong to the target.
     pub(crate) fn is_foreign(&self, pod: &'p Pod) -> bool {
         matches!(self.top_owner(pod), Top::Other { .. } | Top::NoOne)
-    }
-
-    fn is_target(&self, kind: &str, name: &str) -> bool {
-        self.is_kind(kind) && name == self.target().name
     }
 
     /// Returns how long ago a pod started or was created; `None` if not stated or the clock is doubtful.
@@ -544,17 +540,6 @@ impl<'p> Case<'p> {
             overrides::make_ready(snapshot, self.decision, pods);
             overrides::remove_pods(snapshot, |pod| replacing.contains(&pod.name));
         })
-    }
-
-    /// Returns the result if some pods had never been ready.
-    pub(crate) fn if_never_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
-        self.without(|snapshot| overrides::make_unready(snapshot, pods))
-    }
-
-    /// Returns the result if there were as many pods as replicas, with added pods using the average of the
-    /// counted ones.
-    pub(crate) fn with_all_pods(&self, replicas: i32) -> Alternative {
-        self.without(|snapshot| overrides::complete(snapshot, self.decision, replicas))
     }
 
     /// Returns a finding about a problem, with the result of the pass without it. It explains the decision if

@@ -14,6 +14,7 @@ use crate::pass::Pass;
 use crate::saved::assemble::{is_built_in, resource_of};
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
+use crate::whatif::overrides::complete;
 
 /// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
 /// them. The controller multiplies by pods, not by replicas.
@@ -103,7 +104,8 @@ impl Kind for ReplicasWithoutPods {
         } else if !are_own {
             Finding::aside(Severity::Warning, facts)
         } else {
-            case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
+            let without = case.without(|it| complete(it, case.decision, replicas));
+            case.weigh(facts, without, Severity::Warning)
         })
     }
 

@@ -10,6 +10,7 @@ use super::{
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
+use crate::whatif::overrides::make_unready;
 
 /// The usage of pods that are unready, pending or without metrics does not count, and the answer would be different if
 /// it did. Or unready pods count for CPU because they have been ready before, and the answer would be different if they
@@ -455,8 +456,8 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
             (step.index, Vec::from_iter(unready))
         })
         .find(|(_, rows)| !rows.is_empty())?;
-    let all = rows.iter().map(|row| case.pod_of(row));
-    let unready = case.if_never_ready(among(&Vec::from_iter(all)));
+    let is_unready = among(&Vec::from_iter(rows.iter().map(|row| case.pod_of(row))));
+    let unready = case.without(|snapshot| make_unready(snapshot, is_unready));
     if unready == case.answer() {
         return None;
     }

@@ -92,16 +92,6 @@ pub enum BeyondBoundCause {
     Unknown,
 }
 
-impl BeyondBoundCause {
-    /// Whether no one has set the replicas: the bound is new, or they are assumed.
-    fn is_expected(self) -> bool {
-        matches!(
-            self,
-            Self::Assumed | Self::AssumedReplicas | Self::NewHpa | Self::Changed
-        )
-    }
-}
-
 /// The longest time within which a pass follows a change of the HPA or of the replicas, and the target follows the
 /// pass.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
@@ -144,16 +134,9 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
     let told = newest.and_then(|it| Some((it.corrects()?, it.last?)));
     let status = LastPass::of(&hpa.status, current).filter(|it| it.scaled && it.to == current);
     let (beyond, at) = told.or_else(|| {
-        let HpaSpec {
-            min_replicas,
-            max_replicas,
-            ..
-        } = hpa.spec;
-        let beyond = match status?.from {
-            from if from > max_replicas => Direction::Up,
-            from if from > 0 && from < min_replicas.unwrap_or(1) => Direction::Down,
-            _ => return None,
-        };
+        let from = status.filter(|it| it.from > 0)?.from;
+        let is_beyond = |side: &Direction| side.is_beyond(from, hpa.spec.bound(*side));
+        let beyond = Direction::BOTH.into_iter().find(is_beyond)?;
         Some((beyond, hpa.status.last_scale_time?))
     })?;
     let follows = |it: &&Event| it.last.is_some_and(|last| is_soon(last.duration_since(at)));
@@ -468,10 +451,15 @@ where
             _ => return None,
         }
         let cause = cause(case, current, beyond);
-        let severity = if cause.is_expected() {
-            Severity::Info
-        } else {
-            Severity::Warning
+        let severity = match cause {
+            // No one has set the replicas: the bound is new, or they are assumed.
+            BeyondBoundCause::Assumed
+            | BeyondBoundCause::AssumedReplicas
+            | BeyondBoundCause::NewHpa
+            | BeyondBoundCause::Changed => Severity::Info,
+            BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => {
+                Severity::Warning
+            }
         };
         let due = Self::Due(Corrected {
             side: beyond,

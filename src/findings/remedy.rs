@@ -97,7 +97,7 @@ remedies! {
     UseValue changes Hpa,
     /// No server answers for a metrics API.
     InstallApi,
-    /// An API does not answer.
+    /// An API does not answer, or KEDA's operator does not answer its server.
     LookAtApi,
     /// A server other than KEDA's serves the external metrics.
     PointApiService,

@@ -1,6 +1,6 @@
 //! The finding `metric-failing`.
 
-use super::miss::{Miss, RefusedRight, Rejection};
+use super::miss::{Miss, RefusedRight, Rejection, said};
 use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
@@ -33,6 +33,8 @@ pub enum FailureCause {
     Unmapped(Unmapped),
     /// The controller does not request the metric.
     Rejected(Rejection),
+    /// KEDA's metrics server does not reach the operator, which reads the triggers and computes fallbacks.
+    OperatorUnreached,
     /// Something behind the API fails.
     Backend,
 }
@@ -92,10 +94,16 @@ impl Kind for MetricFailing {
             (FailureCause::Rejected(Rejection::Gate), _) => {
                 format!("{label} needs the feature gate {GATE}, which is off, {effect}")
             }
-            (FailureCause::Backend, Some(ServedBy { service, .. })) => format!(
+            (
+                FailureCause::Backend | FailureCause::OperatorUnreached,
+                Some(ServedBy { service, .. }),
+            ) => format!(
                 "{label} fails, {effect}: {service} serves {}, not KEDA",
                 api(group)
             ),
+            (FailureCause::OperatorUnreached, None) => {
+                format!("{label} fails, {effect}: KEDA's metrics server cannot reach keda-operator")
+            }
             (FailureCause::Backend, None) => {
                 format!("{label} fails, {effect}: {}", end(&self.message))
             }
@@ -141,6 +149,9 @@ impl Kind for MetricFailing {
             (FailureCause::Unmapped(unmapped), ..) => unmapped.advice(about, self.metric),
             (FailureCause::Rejected(rejection), ..) => rejection.advice(about, self.metric),
             (_, Some(served_by), _) => point_at_keda(&served_by),
+            (FailureCause::OperatorUnreached, ..) => Remedy::LookAtApi
+                .says(OPERATOR)
+                .with("kubectl get pods --all-namespaces -l app=keda-operator"),
             (_, None, Some(owner)) if group == EXTERNAL => Remedy::LookAtScaledObject
                 .says(format!(
                     "Look at its trigger in {owner}{}.",
@@ -164,7 +175,12 @@ impl MetricFailing {
         let spec = case.spec(step);
         let refused = RefusedRight::read(text).map(FailureCause::Refused);
         let unmapped = || Unmapped::read(text, spec, case.target()).map(FailureCause::Unmapped);
-        let cause = refused.or_else(unmapped).unwrap_or(FailureCause::Backend);
+        let is_of_keda =
+            case.snapshot.hpa.scaled_object().is_some() && spec.api_group() == EXTERNAL;
+        let is_unreached = is_of_keda && UNREACHED.iter().any(|it| said(text).starts_with(it));
+        let unreached = || is_unreached.then_some(FailureCause::OperatorUnreached);
+        let cause = refused.or_else(unmapped).or_else(unreached);
+        let cause = cause.unwrap_or(FailureCause::Backend);
         Self::new(step, text, cause)
     }
 
@@ -181,6 +197,16 @@ impl MetricFailing {
         matches!(self.cause, FailureCause::Fallback(_))
     }
 }
+
+/// The errors of KEDA's metrics server about its connection to the operator: its own, and gRPC's. Errors that the
+/// operator returns, such as those of a trigger that uses gRPC too, start with `error when`.
+const UNREACHED: [&str; 2] = [
+    "timeout while waiting to establish gRPC connection to KEDA Metrics Service server",
+    "rpc error: code = Unavailable desc = connection error: ",
+];
+
+/// The advice on an operator that is not reached.
+const OPERATOR: &str = "Look at the pod, the Service and the network policies of keda-operator.";
 
 /// The feature gate of ContainerResource metrics.
 const GATE: &str = "HPAContainerMetrics";
@@ -476,6 +502,42 @@ mod tests {
             > Look at its trigger in ScaledObject/web, or set spec.fallback there.
             $ kubectl describe scaledobject web -n default
         ");
+    }
+
+    /// Neither a trigger nor a fallback is of use without the operator.
+    #[test]
+    fn an_operator_of_keda_that_its_metrics_server_does_not_reach() {
+        let dial = "connection error: desc = \"transport: dial tcp: connection refused\"";
+        let of_operator = |text: &str| {
+            let queue = build::external("queue", &build::average("10"));
+            let items = failing(&state(&[queue], &["50m"]), "external", text);
+            let own = said(Code::MetricFailing, &of_keda(&items, &json!({})));
+            assert_ne!(said(Code::MetricFailing, &items).advice.text(), OPERATOR);
+            own.advice.text() == OPERATOR
+        };
+        for (text, want) in [
+            (format!("rpc error: code = Unavailable desc = {dial}"), true),
+            (
+                format!(
+                    "unable to fetch metrics from external metrics API: {}",
+                    UNREACHED[0]
+                ),
+                true,
+            ),
+            // A trigger that uses gRPC as well.
+            (
+                format!(
+                    "rpc error: code = Unavailable desc = error when getting metric values {dial}"
+                ),
+                false,
+            ),
+            (
+                format!("rpc error: code = Unknown desc = {}", UNREACHED[1]),
+                false,
+            ),
+        ] {
+            assert_eq!(of_operator(&text), want, "{text}");
+        }
     }
 
     /// The metric leaves the pass after a correction without an answer.

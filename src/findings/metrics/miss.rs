@@ -122,10 +122,6 @@ impl<'t> Miss<'t> {
 
     /// Interprets the text of an error.
     fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
-        // The controller's messages quote the API's after the name of the API.
-        let said = text
-            .rsplit_once("metrics API: ")
-            .map_or(text, |(_, said)| said);
         let name = spec.name();
         let is_unknown = text.contains(UNKNOWN)
             || text.contains(&format!("{name} not found"))
@@ -146,7 +142,7 @@ impl<'t> Miss<'t> {
         } else if RefusedRight::read(text).is_some() {
             Self::Failing(text)
         } else if FAILING.iter().any(|words| text.contains(words))
-            || is_unreached(said, case, spec)
+            || is_unreached(said(text), case, spec)
             || is_unavailable(case, spec.api_group())
         {
             Self::Unavailable(Unavailable::Failing, text)
@@ -154,6 +150,12 @@ impl<'t> Miss<'t> {
             Self::Failing(text)
         }
     }
+}
+
+/// Returns the message of the API, which the controller's messages quote after its name.
+pub(crate) fn said(text: &str) -> &str {
+    text.rsplit_once("metrics API: ")
+        .map_or(text, |(_, said)| said)
 }
 
 /// A fault in a metric's spec that the API server does not check, and that keeps the controller from requesting a

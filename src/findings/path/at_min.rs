@@ -45,16 +45,7 @@ impl Kind for AtMin {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let mut evidence = bounded(about, &self.bound, Direction::Down);
-        if let Some(metric) = self.bound.metric
-            && about.spec(metric).is_resource()
-        {
-            let label = about.label(metric);
-            evidence.push(format!(
-                "If the service is slow, {label} is not what limits it."
-            ));
-        }
-        evidence
+        bounded(about, &self.bound, Direction::Down)
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {

@@ -35,7 +35,7 @@ impl Kind for UnreachableTarget {
         let never_adds = case.snapshot.hpa.spec.is_disabled(Direction::Up);
         let matters = !never_adds && (goes || case.may_scale(Direction::Up));
         case.metrics()
-            .filter(|step| step.is_resource() && matters)
+            .filter(|step| step.is_resource() && matters && !case.is_suspect(step.index))
             .filter_map(|step| {
                 let few = || uneven(case, step).filter(|_| may_be_few);
                 unreachable_metric(case, step).or_else(few)
@@ -414,6 +414,12 @@ mod tests {
             let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
             with(&set, "StatefulSet", &strategy)
         };
+        let average = json!({"spec": {"metrics": [build::resource("cpu", &build::average("70"))]}});
+        let in_cores = with(
+            &limited(70, Some("100m"), "99m"),
+            "HorizontalPodAutoscaler",
+            &average,
+        );
         let of_pods = json!({"spec": {"resources": {"limits": {"cpu": "100m"}}}});
         let states = [
             // 99% is 11% above 89%, and 10% above 90%.
@@ -447,6 +453,7 @@ mod tests {
                     &json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}),
                 ),
             ),
+            ("with a percentage as a number of cores", in_cores),
             ("with higher limits", limited(120, Some("200m"), "99m")),
             ("without limits", limited(120, None, "99m")),
             (
@@ -496,6 +503,7 @@ mod tests {
             > Lower the target to 89% or less (predict --target), or raise the limits.
             $ kubectl hpa predict web -n default --target cpu=89%
         with scaling up disabled: none
+        with a percentage as a number of cores: none
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none

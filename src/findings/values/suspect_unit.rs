@@ -8,14 +8,16 @@ use crate::findings::measures::{
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::retarget;
+use crate::findings::wording::exact;
 use crate::snapshot::hpa::MetricTarget;
 
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
-/// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
-/// far below it, and a target of 0.1 jobs per replica may be intended. A metric above its target is not reported if it
-/// may be a counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher its value is,
-/// and the name does not say what else it is, such as a rate or a queue. A rate in KEDA's query rules out both.
+/// percentage; or the target is 10 to 100 cores, and no pod requests more than a tenth of that. So the units probably
+/// differ. It can be wrong: a long queue is also far above its target, an idle rate far below it, and a target of 0.1
+/// jobs per replica may be intended. A metric above its target is not reported if it may be a counter, which no target
+/// fits: its name ends in `_total`; or the older a pod is, the higher its value is, and the name does not say what else
+/// it is, such as a rate or a queue. A rate in KEDA's query rules out both.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +30,8 @@ pub struct SuspectUnit {
     pub target: Quantity,
     /// The value divided by the target.
     pub ratio: f64,
-    /// The target, converted to the unit of the value.
-    pub meant: Quantity,
+    /// The target that is probably meant: in the unit of the value, or not divided by the replicas.
+    pub meant: MetricTarget,
     /// The reason why the units seem to differ.
     pub clue: Clue,
 }
@@ -73,7 +75,7 @@ impl Kind for SuspectUnit {
         let mut evidence = self.clue(about);
         let meant = match self.clue {
             Clue::Divided { .. } => "a target of type Value".to_owned(),
-            _ => about.amount(self.metric, &self.meant),
+            _ => self.meant_in_words(about),
         };
         evidence.extend(about.result(&format!("With {meant}")));
         evidence
@@ -83,9 +85,14 @@ impl Kind for SuspectUnit {
         if let Clue::Divided { .. } = self.clue {
             return self.use_value(about);
         }
-        let (hint, command) = about.try_target(self.metric, &self.meant.to_string());
-        let of_trigger = about.trigger_number(self.metric, &self.meant);
-        let to = of_trigger.unwrap_or_else(|| about.amount(self.metric, &self.meant));
+        let (hint, command) = about.try_target(self.metric, &exact(&self.meant));
+        let amount = self.meant.amount();
+        let of_trigger = amount.and_then(|it| about.trigger_number(self.metric, it));
+        let to = match (self.clue, about.owner()) {
+            (Clue::Percent, Some(_)) => format!("{} (metricType: Utilization)", exact(&self.meant)),
+            (Clue::Percent, None) => format!("{} (type: Utilization)", exact(&self.meant)),
+            _ => of_trigger.unwrap_or_else(|| self.meant_in_words(about)),
+        };
         Remedy::SetTarget
             .says(format!(
                 "Set the target to {to}, if that is what is meant{hint}."
@@ -108,7 +115,9 @@ impl SuspectUnit {
         if value <= 0 || wanted <= 0 || Counter::of(case, step).is_some() {
             return None;
         }
-        let (meant, clue) = meant(case, step, value, wanted)?;
+        let in_unit = meant(case, step, value, wanted)
+            .map(|(amount, clue)| (step.target.with_amount(&amount), clue));
+        let (meant, clue) = in_unit.or_else(|| as_percent(case, step, wanted))?;
         Some(Self {
             metric: step.index,
             current: current.clone(),
@@ -121,8 +130,7 @@ impl SuspectUnit {
 
     /// Returns the finding, with the result of a pass whose target is in the unit of the value.
     fn in_unit(self, case: &Case<'_>, step: &MetricStep) -> Finding {
-        let target = step.target.with_amount(&self.meant);
-        let without = case.without(retarget(step.index, target));
+        let without = case.without(retarget(step.index, self.meant.clone()));
         // A low value looks like one in a larger unit, unless the metric is never idle.
         let is_never_idle = step.is_resource() || is_duration(&step.name);
         let severity = if self.ratio < 1.0 && !is_never_idle {
@@ -136,7 +144,7 @@ impl SuspectUnit {
 
     /// Returns the finding, with the result of a pass that does not divide the value by the replicas.
     fn undivided(self, case: &Case<'_>) -> Finding {
-        let without = case.without(retarget(self.metric, self.undivided_target()));
+        let without = case.without(retarget(self.metric, self.meant.clone()));
         let finding = if without.proposal > case.answer().proposal {
             Finding::explaining(Severity::Warning, self)
         } else {
@@ -145,9 +153,10 @@ impl SuspectUnit {
         finding.without(without)
     }
 
-    /// Returns the target as one that is not divided by the replicas.
-    fn undivided_target(&self) -> MetricTarget {
-        MetricTarget::in_all(self.target.clone())
+    /// Returns the target that is probably meant as it is shown.
+    fn meant_in_words(&self, about: &About<'_>) -> String {
+        let amount = self.meant.amount();
+        amount.map_or_else(|| exact(&self.meant), |it| about.amount(self.metric, it))
     }
 
     /// Returns the target in plain units.
@@ -157,8 +166,9 @@ impl SuspectUnit {
 
     /// Describes why the units probably differ.
     fn clue(&self, about: &About<'_>) -> Vec<String> {
-        let Self { target, meant, .. } = self;
+        let target = &self.target;
         let plain = self.plain_target();
+        let meant = self.meant.amount().map_or(1, Quantity::milli_value);
         let share =
             |amount: &Quantity, whole: i64| percent(amount.milli_value() as f64 / whole as f64);
         vec![match self.clue {
@@ -195,10 +205,15 @@ impl SuspectUnit {
                 };
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
+            Clue::Percent => {
+                format!(
+                    "{plain} is {plain} cores per pod, and no pod requests more than a tenth of that."
+                )
+            }
             Clue::Power => format!(
                 "With {}, the value would be {} of the target.",
-                about.amount(self.metric, meant),
-                share(&self.current, meant.milli_value())
+                self.meant_in_words(about),
+                share(&self.current, meant)
             ),
         }]
     }
@@ -216,7 +231,7 @@ impl SuspectUnit {
             .says(format!(
                 "Use {used} if the metric falls as replicas are added."
             ))
-            .with_all(about.patch_target(self.metric, self.undivided_target()))
+            .with_all(about.patch_target(self.metric, self.meant.clone()))
     }
 }
 
@@ -225,6 +240,8 @@ impl SuspectUnit {
 pub enum Clue {
     /// One is about 1000 or 1024 times the other, or a power of that factor.
     Power,
+    /// The target is a number of cores that no pod comes near, and is plausible as a percentage of the requests.
+    Percent,
     /// The target is a fraction, and the value a whole number.
     Whole,
     /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
@@ -258,7 +275,7 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         current: total.clone(),
         target: target.clone(),
         ratio,
-        meant: target.clone(),
+        meant: MetricTarget::in_all(target.clone()),
         clue: Clue::Divided { by_query },
     })
 }
@@ -328,6 +345,21 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
         None => return None,
     };
     Some((Quantity::from_milli(milli, format), Clue::Power))
+}
+
+/// Returns a target in cores as the percentage of the requests that it probably is, and the clue; `wanted` is in
+/// thousandths.
+fn as_percent(case: &Case<'_>, step: &MetricStep, wanted: i64) -> Option<(MetricTarget, Clue)> {
+    let is_whole = (10_000..=100_000).contains(&wanted) && wanted % 1000 == 0;
+    let is_cpu = step.name == "cpu" && step.is_resource();
+    let is_far = is_cpu && is_whole && requests_at_most(case, step, wanted / 10);
+    let percent = i32::try_from(wanted / 1000).ok().filter(|_| is_far)?;
+    let meant = MetricTarget {
+        type_: "Utilization".to_owned(),
+        average_utilization: Some(percent),
+        ..MetricTarget::default()
+    };
+    Some((meant, Clue::Percent))
 }
 
 /// Whether a metric is a share by its name.
@@ -455,7 +487,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::testing::{only, pass, queue, said, state, triggered, with, with_pod};
-    use crate::findings::values::suspect_unit::Clue::{Milliseconds, Power, Share, Whole};
+    use crate::findings::values::suspect_unit::Clue::{Milliseconds, Percent, Power, Share, Whole};
     use crate::findings::{Code, find};
 
     /// Returns a state with a value of a metric for each pod.
@@ -528,6 +560,7 @@ mod tests {
         let cores = |target: &str, usage: &str| {
             state(&[build::resource("cpu", &build::average(target))], &[usage])
         };
+        let of_many_cores = json!({"spec": {"containers": [build::requesting("app", "8")]}});
         let meant = |items: &[Value]| {
             let finding = only(Code::SuspectUnit, items)?;
             let Facts::SuspectUnit(facts) = finding.facts else {
@@ -541,7 +574,7 @@ mod tests {
             };
             assert_eq!(finding.severity, severity);
             let SuspectUnit { meant, clue, .. } = facts;
-            Some((meant.to_string(), clue, finding.explains))
+            Some((exact(&meant), clue, finding.explains))
         };
         for (items, want) in [
             (external("30m", "25"), Some(("30", Whole, true))),
@@ -553,6 +586,12 @@ mod tests {
             (external("500", "600M"), Some(("500M", Power, true))),
             (memory("500", "300Mi"), Some(("500Mi", Power, true))),
             (cores("50", "60m"), Some(("50m", Power, true))),
+            (cores("70", "180m"), Some(("70%", Percent, true))),
+            (cores("70", "1m"), Some(("70%", Percent, false))),
+            // Not a percentage, and not far from what a pod requests.
+            (cores("70500m", "180m"), None),
+            (cores("9", "180m"), None),
+            (with(&cores("70", "9"), "Pod", &of_many_cores), None),
             (memory("500", "100Mi"), Some(("500Mi", Power, true))),
             (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
             (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),

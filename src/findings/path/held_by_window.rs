@@ -86,6 +86,8 @@ impl Kind for HeldByWindow {
                     .filter(|_| self.desired < self.result)
             })
             .or_else(|| others.writer())
+            // There is nothing to wait for in what a wrong unit proposes.
+            .or_else(|| others.first(|it| it.code() == Code::SuspectUnit && it.explains))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {
@@ -93,7 +95,9 @@ impl Kind for HeldByWindow {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let (desired, replicas) = (self.desired, self.held_by.replicas);
+        // Stabilization takes a proposal that has overflowed as 0.
+        let desired = about.pass.decision.proposal.unwrap_or(self.desired);
+        let replicas = self.held_by.replicas;
         let window = duration(self.window);
         if self.adds {
             return format!(
@@ -388,6 +392,23 @@ mod tests {
             panic!("{all:?}")
         };
         assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
+    }
+
+    /// The proposal overflows, and stabilization takes it as 0.
+    #[test]
+    fn a_proposal_that_a_wrong_unit_makes() {
+        let memory = build::resource("memory", &build::average("500m"));
+        let usage = json!({"containers": [{"name": "app", "usage": {"memory": "300Mi"}}]});
+        let items = with(&state(&[memory], &["50m"; 10]), "PodMetrics", &usage);
+        let text = said(
+            Code::HeldByWindow,
+            &recommended(&items, "2026-11-21T05:56:00Z"),
+        );
+        assert!(
+            text.summary.starts_with("the metrics propose -2147483648,"),
+            "{text:?}"
+        );
+        assert_eq!(text.advice.text(), "Follow the advice of suspect-unit.");
     }
 
     #[test]

@@ -551,6 +551,7 @@ fn a_container_without_metrics() {
     let near = json!({"spec": {"metrics": [container("ap")]}});
     let unknown = [
         ("has another name", named("ap")),
+        ("has no similar name, but is the only one", named("nginx")),
         (
             "has another name in the template alone",
             with_hpa(&template_alone, &near),
@@ -572,6 +573,11 @@ fn a_container_without_metrics() {
         - The containers of the pods: app.
         > Use the container app.
         $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
+    has no similar name, but is the only one: error, explains
+        no pod has a container nginx, so nothing is scaled
+        - The containers of the pods: app.
+        > Use the name of the pods' only container, app.
+        $ kubectl get pods -n default -l app=web -o jsonpath='{.items[*].spec.containers[*].name}'
     has another name in the template alone: error, explains
         no pod has a container ap, so nothing is scaled
         - The containers of the pods: apps.

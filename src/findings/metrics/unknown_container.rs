@@ -55,7 +55,10 @@ impl Kind for UnknownContainer {
     fn advice(&self, about: &About<'_>) -> Advice {
         let Some(near) = &self.near else {
             return Remedy::NameContainer
-                .says("Use the name of one of the containers.")
+                .says(match &self.known[..] {
+                    [only] => format!("Use the name of the pods' only container, {only}."),
+                    _ => "Use the name of one of the containers.".to_owned(),
+                })
                 .with_all(about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"));
         };
         let used = match about.owner() {

@@ -144,10 +144,16 @@ impl Kind for MetricEmpty {
         }
         let advice = match about.owner() {
             _ if self.pods_lack == Some(PodsLack::Assumed) => return Advice::default(),
-            _ if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
-                Remedy::UseOtherType.says(
-                    "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
-                )
+            _ if spec.is_resource() && !SERVED.contains(&spec.name()) => {
+                let same = |name: &&&str| name.eq_ignore_ascii_case(spec.name());
+                match SERVED.iter().find(same) {
+                    Some(name) => Remedy::UseName
+                        .says(format!("Use the name {name}, which is in lower case."))
+                        .with_all(about.replace(&about.path_of_name(self.metric), *name)),
+                    None => Remedy::UseOtherType.says(
+                        "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
+                    ),
+                }
             }
             _ if self.pods_lack == Some(PodsLack::NoneRuns) => {
                 Remedy::WaitForPods.waits("until the target has pods that run")
@@ -172,6 +178,9 @@ impl Kind for MetricEmpty {
         advice.with(ask)
     }
 }
+
+/// The resources that metrics-server serves.
+const SERVED: [&str; 2] = ["cpu", "memory"];
 
 /// Returns the number of pods that a finding is about, except pods that need no value.
 fn living(pass: &Pass, finding: &Finding) -> usize {
@@ -523,6 +532,8 @@ mod tests {
         assert_eq!(advice("cpu", young), (wait, 2));
         assert_eq!(advice("nvidia.com/gpu", old).0, other);
         assert_eq!(advice("nvidia.com/gpu", young).0, other);
+        let lower = "Use the name cpu, which is in lower case.";
+        assert_eq!(advice("CPU", old).0, lower);
     }
 
     /// No advice suggests a fallback that exists already, or that KEDA does not use.

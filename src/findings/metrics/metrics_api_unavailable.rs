@@ -99,10 +99,14 @@ impl Kind for MetricsApiUnavailable {
                 .chain(self.adapter(about))
                 .map(|it| points_at(&it)),
         );
-        evidence.extend(self.server(about).map(state));
+        evidence.extend(self.server(about).map(server_state));
         let behind = service.and_then(|(service, _)| service.spec.service.as_ref());
+        let state = match self.empty_service(about) {
+            Some(_) => "which leads to no ready pod",
+            None => "whose pods log why",
+        };
         evidence.extend(behind.map(|ServiceReference { namespace, name }| {
-            format!("It points at the Service {namespace}/{name}, whose pods log why.")
+            format!("It points at the Service {namespace}/{name}, {state}.")
         }));
         evidence
     }
@@ -136,6 +140,14 @@ impl Kind for MetricsApiUnavailable {
                 })
                 .with("kubectl get apiservices"),
             _ => {
+                if let Some(ServiceReference { namespace, name }) = self.empty_service(about) {
+                    let (own, of) = (shell_word(name), shell_word(namespace));
+                    return Remedy::LookAtApi
+                        .says(format!(
+                            "Find out why the Service {namespace}/{name} leads to no ready pod."
+                        ))
+                        .with(format!("kubectl describe service {own} -n {of}"));
+                }
                 let show = match self.name(about) {
                     Some(name) => format!("kubectl describe apiservice {}", shell_word(&name)),
                     None => "kubectl get apiservices".to_owned(),
@@ -169,6 +181,13 @@ impl MetricsApiUnavailable {
     fn service<'a>(&self, about: &About<'a>) -> Option<(&'a ApiService, &'a Condition)> {
         let service = about.pass.input.surroundings.api_service(self.group)?;
         Some((service, unavailable(service)?))
+    }
+
+    /// Returns the Service that the APIService points at, if no ready pod is behind it (`MissingEndpoints`).
+    fn empty_service<'a>(&self, about: &About<'a>) -> Option<&'a ServiceReference> {
+        let (service, available) = self.service(about)?;
+        let is_empty = available.reason == "MissingEndpoints";
+        service.spec.service.as_ref().filter(|_| is_empty)
     }
 
     /// Returns the name of the APIService, if it is known or has the usual name.
@@ -239,7 +258,7 @@ impl MetricsApiUnavailable {
 }
 
 /// Says that a server does not run.
-fn state(server: &Pod) -> String {
+fn server_state(server: &Pod) -> String {
     let (namespace, name) = (
         server.namespace.as_deref().unwrap_or_default(),
         &server.name,
@@ -534,6 +553,9 @@ mod tests {
     fn a_server_of_a_metrics_api_that_does_not_run() {
         let items = failing(&state(&[cpu()], &["50m"]), "resource", DOWN);
         let service = pointing("metrics.k8s.io", "kube-system", "metrics-server", "False");
+        let missing = json!({"status": {"conditions": [
+            {"type": "Available", "status": "False", "reason": "MissingEndpoints"}]}});
+        let empty = along_with(&items, [build::with(service.clone(), &missing)]);
         let items = along_with(&items, [service]);
         let server = |name: &str, status: &Value| {
             build::with(
@@ -562,6 +584,7 @@ mod tests {
                 "is another",
                 along_with(&items, [server("coredns-1", &crashing)]),
             ),
+            ("is nowhere", empty),
             (
                 "is an exporter",
                 along_with(
@@ -612,6 +635,15 @@ mod tests {
             $ kubectl describe apiservice v1beta1.metrics.k8s.io
             @ apiservice/v1beta1.metrics.k8s.io
         is another: as runs in another pod
+        is nowhere: error, explains
+            the resource metrics API does not answer (MissingEndpoints): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            - The APIService v1beta1.metrics.k8s.io is not available: MissingEndpoints.
+            - It points at the Service kube-system/metrics-server, which leads to no ready pod.
+            > Find out why the Service kube-system/metrics-server leads to no ready pod.
+            $ kubectl describe service metrics-server -n kube-system
+            @ apiservice/v1beta1.metrics.k8s.io
         is an exporter: as runs in another pod
         does not run next to an exporter: as does not run
         ");

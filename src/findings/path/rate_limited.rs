@@ -125,8 +125,19 @@ impl Kind for RateLimited {
         Remedy::ChangePolicies
             .waits("for the next passes")
             .or(format!("{set} {field}"))
-            .with_all(about.predict_for("5m", ""))
+            .with_all(about.predict_for(&duration(self.shown()), ""))
             .with_all(allows_more.then(|| about.predict(&max)))
+    }
+}
+
+impl RateLimited {
+    /// Returns the time in which a prediction shows that the limit lets replicas change again: within two of the
+    /// longest period, but not less than the passes of some minutes.
+    fn shown(&self) -> SignedDuration {
+        let policies = self.limit.policies.iter();
+        let longest = policies.map(|it| it.policy.period_seconds).max();
+        let twice = SignedDuration::from_secs(i64::from(longest.unwrap_or_default()) * 2);
+        twice.max(SignedDuration::from_mins(5))
     }
 }
 
@@ -245,6 +256,9 @@ mod tests {
         ] {
             let text = said(Code::RateLimited, &of(name));
             assert_eq!((text.severity, &*text.advice.text()), (severity, advice));
+            // The policy of ten minutes shows what it allows only after them.
+            let is_played = text.commands.iter().any(|it| it.ends_with(" --for 20m"));
+            assert_eq!(is_played, severity == Severity::Info, "{text:?}");
         }
     }
 

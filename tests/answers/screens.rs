@@ -112,7 +112,8 @@ default/worker → StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 → 7
-  queue_depth proposes 8 replicas; the policies currently allow at most 7.
+  queue_depth proposes 8 replicas; the policies currently allow at most 7 (2
+  pods per 60s).
 
 FINDINGS
   uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more)
@@ -213,7 +214,7 @@ default/worker -> StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 -> 7
-  queue_depth proposes 8 replicas; the policies currently allow at most 7.
+  queue_depth proposes 8 replicas; the policies currently allow at most 7 (2 pods per 60s).
   Wait for the next passes, or change behavior.scaleUp.policies.
 
 FINDINGS

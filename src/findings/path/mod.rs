@@ -200,7 +200,7 @@ pub(crate) const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
 pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
 
 /// Describes a policy: `2 pods per 60s`, `1 pod per 20m`.
-fn policy(policy: &ScalingPolicy) -> String {
+pub(crate) fn policy(policy: &ScalingPolicy) -> String {
     let value = match &*policy.type_ {
         "Percent" => format!("{}%", policy.value),
         _ => count(policy.value, "pod"),

@@ -7,7 +7,7 @@ use crate::engine::decision::{
     Because, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
 };
 use crate::engine::hold::Hold;
-use crate::findings::path::value;
+use crate::findings::path::{policy, value};
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
@@ -508,6 +508,10 @@ fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
     let replicas = rate.map_or(current, |rate| rate.replicas);
+    // What changed within the period may have used up more than each policy allows.
+    let mut policies = rate.into_iter().flat_map(|rate| &rate.policies);
+    let decides = policies.find(|it| it.replicas == replicas);
+    let which = decides.map_or_else(String::new, |it| format!(" ({})", policy(&it.policy)));
     let disables = disables(limit);
     let also = disables
         .as_ref()
@@ -525,9 +529,9 @@ fn limited(limit: &LimitStep, current: i32) -> String {
                 format!("one pass may go to at most {replicas}")
             }
         }
-        ("ScaleUpLimit", _) => format!("the policies currently allow at most {replicas}"),
+        ("ScaleUpLimit", _) => format!("the policies currently allow at most {replicas}{which}"),
         ("ScaleDownLimit", _) => {
-            format!("the policies currently allow no fewer than {replicas}")
+            format!("the policies currently allow no fewer than {replicas}{which}")
         }
         (other, _) => other.to_owned(),
     }

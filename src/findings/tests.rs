@@ -417,15 +417,15 @@ fn an_hpa_that_keda_makes() {
         (
             Code::ValueMultiplies,
             made(&external("s0-prometheus", &value, &["225"]), none.clone()),
-            "Use metricType: AverageValue and a threshold of 75 for s0-prometheus in spec.triggers of \
-             ScaledObject/queue if the metric does not fall with the replicas.",
+            "If it is a total, such as a queue length, use metricType: AverageValue and a threshold \
+             of 75 for s0-prometheus in spec.triggers of ScaledObject/queue.",
             edit(),
         ),
         (
             Code::ValueMultiplies,
             made(&external("composite-metric", &value, &["225"]), none.clone()),
-            "Use metricType: AverageValue and target: 75 in spec.advanced.scalingModifiers of \
-             ScaledObject/queue if the metric does not fall with the replicas.",
+            "If it is a total, such as a queue length, use metricType: AverageValue and target: 75 \
+             in spec.advanced.scalingModifiers of ScaledObject/queue.",
             edit(),
         ),
         (

@@ -486,7 +486,7 @@ fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
             rate,
             &["--cpu", "50%", "--metric", "s1-prometheus=60"],
             &[
-                "Use metricType: AverageValue and a threshold of 50 for s1-prometheus",
+                "use metricType: AverageValue and a threshold of 50 for s1-prometheus",
                 "$ kubectl edit scaledobject web -n shop",
             ],
         ),

@@ -138,7 +138,7 @@ impl Kind for ValueMultiplies {
         let used = about.average_value(self.metric, &self.target);
         Remedy::UseAverageValue
             .says(format!(
-                "Use {used} if the metric does not fall with the replicas."
+                "If it is a total, such as a queue length, use {used}."
             ))
             .with_all(
                 about.patch_target(self.metric, MetricTarget::per_replica(self.target.clone())),
@@ -165,7 +165,7 @@ mod tests {
             let mut items = state(&[queue(&build::value(target))], &["50m"; 3]);
             items.push(build::queue(&[value]));
             let told = |items: &[Value]| said(Code::ValueMultiplies, items).advice.text();
-            let own = format!("averageValue: {target} ");
+            let own = format!("averageValue: {target}.");
             assert!(told(&items).contains(&own), "{}", told(&items));
             let of_trigger = told(&of_keda(&items, &json!({})));
             let want = format!("a threshold of {number} for queue ");
@@ -242,14 +242,14 @@ mod tests {
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         a little more than the target: info, explains, without it 2 -> 3
             queue proposes 4 replicas now, and more in each pass while it stays at 90
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
             - If the value stays at 90, at 4 replicas it proposes 5, at 5 replicas it proposes 6 and at 6 replicas it proposes 8.
             - As a target per replica (AverageValue), 75 proposes 2 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         as a time, which falls with the replicas: info, explains, without it 3 -> 3
             request_duration_p95 proposes 9 replicas now, and more in each pass while it stays at 225
@@ -268,7 +268,7 @@ mod tests {
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"pending_operations"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"pending_operations"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         as a share, which falls with the replicas: info, explains, without it 3 -> 3
             gpu_util proposes 9 replicas now, and more in each pass while it stays at 225
@@ -294,20 +294,20 @@ mod tests {
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"requests-per-second"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"requests-per-second"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         as a queue, which does not fall with the replicas: warning, explains, without it 3 -> 3
             wait_queue proposes 9 replicas now, and more in each pass while it stays at 225
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"wait_queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"wait_queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         a little more than the target, where only the maximum ends it: warning, explains, without it 2 -> 3
             queue proposes 4 replicas now, and more in each pass while it stays at 90
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
             - As a target per replica (AverageValue), 75 proposes 2 replicas.
-            > Use averageValue: 75 if the metric does not fall with the replicas.
+            > If it is a total, such as a queue length, use averageValue: 75.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         in another unit: none
         less than the target: none

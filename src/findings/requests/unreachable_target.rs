@@ -35,12 +35,19 @@ impl Kind for UnreachableTarget {
         let never_adds = case.snapshot.hpa.spec.is_disabled(Direction::Up);
         let matters = !never_adds && (goes || case.may_scale(Direction::Up));
         case.metrics()
-            .filter(|step| step.is_resource() && matters && !case.is_suspect(step.index))
+            .filter(|step| step.is_resource() && matters)
             .filter_map(|step| {
                 let few = || uneven(case, step).filter(|_| may_be_few);
                 unreachable_metric(case, step).or_else(few)
             })
             .collect()
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // A target in another unit is out of reach for that reason, and its remedy comes first.
+        let is_suspect =
+            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == self.metric);
+        others.first(is_suspect)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -503,7 +510,10 @@ mod tests {
             > Lower the target to 89% or less (predict --target), or raise the limits.
             $ kubectl hpa predict web -n default --target cpu=89%
         with scaling up disabled: none
-        with a percentage as a number of cores: none
+        with a percentage as a number of cores: warning, explains, follows suspect-unit
+            the limits let cpu reach 100m, but replicas are added only above 77
+            - The tolerance above the target of 70 is 10%.
+            > Follow the advice of suspect-unit.
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none

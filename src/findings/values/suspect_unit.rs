@@ -13,11 +13,11 @@ use crate::snapshot::hpa::MetricTarget;
 
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
-/// percentage; or the target is 10 to 100 cores, and no pod requests more than a tenth of that. So the units probably
-/// differ. It can be wrong: a long queue is also far above its target, an idle rate far below it, and a target of 0.1
-/// jobs per replica may be intended. A metric above its target is not reported if it may be a counter, which no target
-/// fits: its name ends in `_total`; or the older a pod is, the higher its value is, and the name does not say what else
-/// it is, such as a rate or a queue. A rate in KEDA's query rules out both.
+/// percentage; or the target is 10 to 100 cores, and the value and the requests of each counted pod are at most a tenth
+/// of that. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate far
+/// below it, and a target of 0.1 jobs per replica may be intended. A metric above its target is not reported if it may
+/// be a counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher its value is, and
+/// the name does not say what else it is, such as a rate or a queue. A rate in KEDA's query rules out both.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,17 +82,29 @@ impl Kind for SuspectUnit {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        if let Clue::Divided { .. } = self.clue {
-            return self.use_value(about);
-        }
         let (hint, command) = about.try_target(self.metric, &exact(&self.meant));
+        let patch = about.patch_target(self.metric, self.meant.clone());
+        match self.clue {
+            Clue::Divided { .. } => {
+                let used = self.other_type(about);
+                return Remedy::UseValue
+                    .says(format!(
+                        "Use {used} if the metric falls as replicas are added."
+                    ))
+                    .with_all(patch);
+            }
+            Clue::Percent => {
+                let used = self.other_type(about);
+                return Remedy::SetTarget
+                    .says(format!("Use {used}, if that is meant."))
+                    .with_all(command)
+                    .with_all(patch);
+            }
+            _ => {}
+        }
         let amount = self.meant.amount();
         let of_trigger = amount.and_then(|it| about.trigger_number(self.metric, it));
-        let to = match (self.clue, about.owner()) {
-            (Clue::Percent, Some(_)) => format!("{} (metricType: Utilization)", exact(&self.meant)),
-            (Clue::Percent, None) => format!("{} (type: Utilization)", exact(&self.meant)),
-            _ => of_trigger.unwrap_or_else(|| self.meant_in_words(about)),
-        };
+        let to = of_trigger.unwrap_or_else(|| self.meant_in_words(about));
         Remedy::SetTarget
             .says(format!(
                 "Set the target to {to}, if that is what is meant{hint}."
@@ -117,7 +129,8 @@ impl SuspectUnit {
         }
         let in_unit = meant(case, step, value, wanted)
             .map(|(amount, clue)| (step.target.with_amount(&amount), clue));
-        let (meant, clue) = in_unit.or_else(|| as_percent(case, step, wanted))?;
+        // At night, the value of such a target is also near a thousandth of it.
+        let (meant, clue) = as_percent(case, step, value, wanted).or(in_unit)?;
         Some(Self {
             metric: step.index,
             current: current.clone(),
@@ -168,7 +181,6 @@ impl SuspectUnit {
     fn clue(&self, about: &About<'_>) -> Vec<String> {
         let target = &self.target;
         let plain = self.plain_target();
-        let meant = self.meant.amount().map_or(1, Quantity::milli_value);
         let share =
             |amount: &Quantity, whole: i64| percent(amount.milli_value() as f64 / whole as f64);
         vec![match self.clue {
@@ -206,32 +218,41 @@ impl SuspectUnit {
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
             Clue::Percent => {
-                format!(
-                    "{plain} is {plain} cores per pod, and no pod requests more than a tenth of that."
-                )
+                let requested = match about.spec(self.metric).container() {
+                    Some(name) => format!("{name} requests in each counted pod"),
+                    None => "each counted pod requests".to_owned(),
+                };
+                format!("{plain} is {plain} cores, at least ten times what {requested}.")
             }
-            Clue::Power => format!(
-                "With {}, the value would be {} of the target.",
-                self.meant_in_words(about),
-                share(&self.current, meant)
-            ),
+            Clue::Power => {
+                let meant = self.meant.amount().into_iter();
+                let of_target = meant.map(|it| share(&self.current, it.milli_value()));
+                let with = self.meant_in_words(about);
+                return of_target
+                    .map(|it| format!("With {with}, the value would be {it} of the target."))
+                    .collect();
+            }
         }]
     }
 
-    /// Returns the advice to use a target that is not divided by the replicas.
-    fn use_value(&self, about: &About<'_>) -> Advice {
-        let used = match about.owner() {
-            Some(owner) => {
-                let label = about.spec(self.metric).short_label();
-                format!("metricType: Value for {label} in spec.triggers of {owner}")
-            }
-            None => format!("value: {} instead of averageValue", self.target),
+    /// Returns the words that give the metric a target of another type, to follow `Use`.
+    fn other_type(&self, about: &About<'_>) -> String {
+        let MetricTarget {
+            type_,
+            average_utilization,
+            ..
+        } = &self.meant;
+        let Some(owner) = about.owner() else {
+            let own = match average_utilization {
+                Some(percent) => format!("averageUtilization: {percent}"),
+                None => format!("value: {}", self.target),
+            };
+            return format!("{own} instead of averageValue");
         };
-        Remedy::UseValue
-            .says(format!(
-                "Use {used} if the metric falls as replicas are added."
-            ))
-            .with_all(about.patch_target(self.metric, self.meant.clone()))
+        let label = about.spec(self.metric).short_label();
+        let value = average_utilization.map(|percent| format!(" and metadata.value: {percent}"));
+        let value = value.unwrap_or_default();
+        format!("metricType: {type_}{value} for {label} in spec.triggers of {owner}")
     }
 }
 
@@ -347,13 +368,21 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
     Some((Quantity::from_milli(milli, format), Clue::Power))
 }
 
-/// Returns a target in cores as the percentage of the requests that it probably is, and the clue; `wanted` is in
-/// thousandths.
-fn as_percent(case: &Case<'_>, step: &MetricStep, wanted: i64) -> Option<(MetricTarget, Clue)> {
+/// Returns a target in cores as the percentage of the requests that it probably is, and the clue; `value` and `wanted`
+/// are in thousandths.
+fn as_percent(
+    case: &Case<'_>,
+    step: &MetricStep,
+    value: i64,
+    wanted: i64,
+) -> Option<(MetricTarget, Clue)> {
     let is_whole = (10_000..=100_000).contains(&wanted) && wanted % 1000 == 0;
     let is_cpu = step.name == "cpu" && step.is_resource();
-    let is_far = is_cpu && is_whole && requests_at_most(case, step, wanted / 10);
-    let percent = i32::try_from(wanted / 1000).ok().filter(|_| is_far)?;
+    // Pods may use far more than they request, up to a target that is meant.
+    let is_far = is_cpu && value <= wanted / 10 && requests_at_most(case, step, wanted / 10);
+    let percent = i32::try_from(wanted / 1000)
+        .ok()
+        .filter(|_| is_whole && is_far)?;
     let meant = MetricTarget {
         type_: "Utilization".to_owned(),
         average_utilization: Some(percent),
@@ -486,7 +515,9 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{only, pass, queue, said, state, triggered, with, with_pod};
+    use crate::findings::testing::{
+        of_keda, only, pass, queue, said, state, triggered, with, with_pod,
+    };
     use crate::findings::values::suspect_unit::Clue::{Milliseconds, Percent, Power, Share, Whole};
     use crate::findings::{Code, find};
 
@@ -585,12 +616,17 @@ mod tests {
             (latency("jobs", "20m", "15"), Some(("20", Whole, true))),
             (external("500", "600M"), Some(("500M", Power, true))),
             (memory("500", "300Mi"), Some(("500Mi", Power, true))),
-            (cores("50", "60m"), Some(("50m", Power, true))),
+            (cores("500", "600m"), Some(("500m", Power, true))),
+            // A hundredth of a core is as near to a thousandth of the target.
+            (cores("50", "60m"), Some(("50%", Percent, true))),
             (cores("70", "180m"), Some(("70%", Percent, true))),
             (cores("70", "1m"), Some(("70%", Percent, false))),
             // Not a percentage, and not far from what a pod requests.
             (cores("70500m", "180m"), None),
             (cores("9", "180m"), None),
+            // Far above the requests, but near the target.
+            (cores("10", "8"), None),
+            (cores("10", "12"), None),
             (with(&cores("70", "9"), "Pod", &of_many_cores), None),
             (memory("500", "100Mi"), Some(("500Mi", Power, true))),
             (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
@@ -700,6 +736,44 @@ mod tests {
         ] {
             let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
             assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
+        }
+    }
+
+    /// A percentage is named as the API or the trigger takes it, and only what counts is said to request less.
+    #[test]
+    fn a_percentage_that_is_meant() {
+        let average = build::average("70");
+        let plain = state(&[build::resource("cpu", &average)], &["180m"]);
+        let container = json!({"type": "ContainerResource",
+            "containerResource": {"name": "cpu", "container": "app", "target": average}});
+        let scaled = of_keda(&plain, &json!({}));
+        let told = |items: &[Value]| {
+            let text = said(Code::SuspectUnit, items);
+            (text.evidence[0].clone(), text.advice.text(), text.commands)
+        };
+        let far = "70 is 70 cores, at least ten times what each counted pod requests.";
+        let of_app = "70 is 70 cores, at least ten times what app requests in each counted pod.";
+        let used = "Use averageUtilization: 70 instead of averageValue, if that is meant.";
+        let of_trigger = "Use metricType: Utilization and metadata.value: 70 for cpu in spec.triggers of ScaledObject/web, if that is meant.";
+        for (items, evidence, advice, ends) in [
+            (
+                &plain,
+                far,
+                used,
+                "{\"averageUtilization\":70,\"type\":\"Utilization\"}},\"type\":\"Resource\"}}]'",
+            ),
+            (&state(&[container], &["180m"]), of_app, used, "}}]'"),
+            (
+                &scaled,
+                far,
+                of_trigger,
+                "kubectl edit scaledobject web -n default",
+            ),
+        ] {
+            let (own, text, commands) = told(items);
+            assert_eq!((&*own, &*text), (evidence, advice));
+            let is_predicted = commands[0].ends_with("cpu=70%");
+            assert!(is_predicted && commands[1].ends_with(ends), "{commands:?}");
         }
     }
 

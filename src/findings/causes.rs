@@ -66,7 +66,6 @@ impl Finding {
         match &self.facts {
             Facts::UnschedulablePods(_) | Facts::ReplicasWithoutPods(_) => true,
             Facts::MemoryBaseline(it) => is_of(it.metric),
-            Facts::SuspectUnit(it) => is_of(it.metric) && it.ratio > 1.0,
             Facts::ValueMultiplies(it) => is_of(it.metric),
             Facts::RequestTooSmall(it) => is_of(it.metric),
             Facts::Flapping(it) => it.small.is_some(),
@@ -157,10 +156,11 @@ impl Others<'_> {
     }
 
     /// Returns the reason why a pass does not reach the replicas that it desires: a pause, or a problem without which
-    /// it would not desire more than the result allows.
+    /// it would not desire more than the result allows; or a wrong unit, whose proposals have no reason to be reached.
     pub(crate) fn beyond(&self, desired: i32, result: i32) -> Option<Code> {
         self.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
+            Facts::SuspectUnit(_) => it.explains && it.severity < Severity::Info,
             _ if desired > result => it.changes_proposal(|proposal| proposal <= result),
             _ => it.changes_proposal(|proposal| proposal >= result),
         })

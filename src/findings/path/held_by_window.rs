@@ -1,6 +1,6 @@
 //! The finding `held-by-window`.
 
-use super::{DOWN_WINDOW, held, limit, policy, set, winner};
+use super::{DOWN_WINDOW, held, limit, policy, proposed, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::prelude::*;
@@ -86,8 +86,6 @@ impl Kind for HeldByWindow {
                     .filter(|_| self.desired < self.result)
             })
             .or_else(|| others.writer())
-            // There is nothing to wait for in what a wrong unit proposes.
-            .or_else(|| others.first(|it| it.code() == Code::SuspectUnit && it.explains))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {
@@ -95,14 +93,13 @@ impl Kind for HeldByWindow {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        // Stabilization takes a proposal that has overflowed as 0.
-        let desired = about.pass.decision.proposal.unwrap_or(self.desired);
+        let proposed = proposed(about, self.desired);
         let replicas = self.held_by.replicas;
         let window = duration(self.window);
         if self.adds {
             return format!(
-                "the metrics propose {desired}, but the controller goes back towards {replicas}, which was \
-                 recommended in the last {window}"
+                "{proposed}, but the controller goes back towards {replicas}, which was recommended in the \
+                 last {window}"
             );
         }
         let holds = match self.origin {
@@ -123,7 +120,7 @@ impl Kind for HeldByWindow {
             let policies: Vec<String> = then.policies.iter().map(policy).collect();
             format!("; after that, at most {}", policies.join(" or "))
         });
-        format!("the metrics propose {desired}, but {holds}{then}")
+        format!("{proposed}, but {holds}{then}")
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
@@ -335,7 +332,7 @@ mod tests {
     use crate::build;
     use crate::findings::Facts;
 
-    use crate::findings::path::testing::{pods, queue_of, recommended};
+    use crate::findings::path::testing::{at_once, pods, queue_of, recommended};
     use crate::findings::testing::{found, of_keda, said, state, with, with_spec};
 
     /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
@@ -394,21 +391,54 @@ mod tests {
         assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
     }
 
-    /// The proposal overflows, and stabilization takes it as 0.
+    /// Each limit follows from the unit, unless a low value may be an idle one. The proposal overflows, and
+    /// stabilization takes it as 0.
     #[test]
     fn a_proposal_that_a_wrong_unit_makes() {
         let memory = build::resource("memory", &build::average("500m"));
         let usage = json!({"containers": [{"name": "app", "usage": {"memory": "300Mi"}}]});
         let items = with(&state(&[memory], &["50m"; 10]), "PodMetrics", &usage);
-        let text = said(
-            Code::HeldByWindow,
-            &recommended(&items, "2026-11-21T05:56:00Z"),
+        let slowly =
+            json!({"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}});
+        let idle = state(
+            &[build::external("rps", &build::average("200k"))],
+            &["50m"; 6],
         );
-        assert!(
-            text.summary.starts_with("the metrics propose -2147483648,"),
-            "{text:?}"
-        );
-        assert_eq!(text.advice.text(), "Follow the advice of suspect-unit.");
+        let values = build::external_values([json!({"metricName": "rps", "value": "1200"})]);
+        let idle = [idle, vec![values]].concat();
+        let before = "2026-11-21T05:56:00Z";
+        let follow = "Follow the advice of suspect-unit.";
+        let most = "the metrics propose -2147483648,";
+        for (code, items, proposal, advice) in [
+            (
+                Code::HeldByWindow,
+                recommended(&items, before),
+                most,
+                follow,
+            ),
+            (
+                Code::RateLimited,
+                with_spec(&items, &at_once(&slowly)),
+                most,
+                follow,
+            ),
+            (
+                Code::AtMin,
+                with_spec(&items, &at_once(&json!({}))),
+                most,
+                follow,
+            ),
+            (
+                Code::HeldByWindow,
+                recommended(&idle, before),
+                "the metrics propose 1,",
+                "Wait until 06:01:00Z.",
+            ),
+        ] {
+            let text = said(code, &items);
+            assert!(text.summary.starts_with(proposal), "{text:?}");
+            assert_eq!(text.advice.text(), advice);
+        }
     }
 
     #[test]

@@ -224,10 +224,11 @@ pub(crate) fn by_policies(rules: &ScalingRules) -> String {
 
 /// Describes the number to which a limit is applied: the highest proposal, or the result of stabilization.
 fn proposed(about: &About<'_>, replicas: i32) -> String {
-    if about.pass.decision.proposal == Some(replicas) {
-        format!("the metrics propose {replicas}")
-    } else {
-        format!("stabilization leaves {replicas}")
+    // Stabilization takes a proposal that has overflowed as 0.
+    let own = about.pass.decision.proposal;
+    match own.filter(|proposal| (*proposal).max(0) == replicas) {
+        Some(proposal) => format!("the metrics propose {proposal}"),
+        None => format!("stabilization leaves {replicas}"),
     }
 }
 

@@ -131,12 +131,13 @@ impl Kind for RateLimited {
 }
 
 impl RateLimited {
-    /// Returns the time in which a prediction shows that the limit lets replicas change again: within two of the
-    /// longest period, but not less than the passes of some minutes.
+    /// Returns the time in which a prediction shows that the limit lets replicas change again: within two periods of
+    /// the policy that decides, or of the longest, but not less than the passes of some minutes.
     fn shown(&self) -> SignedDuration {
-        let policies = self.limit.policies.iter();
-        let longest = policies.map(|it| it.policy.period_seconds).max();
-        let twice = SignedDuration::from_secs(i64::from(longest.unwrap_or_default()) * 2);
+        let period = |it: &PolicyLimit| it.policy.period_seconds;
+        let longest = self.limit.policies.iter().map(period).max();
+        let seconds = self.limit.deciding().map(period).or(longest);
+        let twice = SignedDuration::from_secs(i64::from(seconds.unwrap_or_default()) * 2);
         twice.max(SignedDuration::from_mins(5))
     }
 }
@@ -159,7 +160,7 @@ mod tests {
 
     use crate::build;
     use crate::findings::path::testing::queue_of;
-    use crate::findings::testing::{cpu, said, state, with};
+    use crate::findings::testing::{cpu, found, said, state, with};
 
     /// Passes are 15 seconds apart, which a shorter period or window does not change.
     #[test]
@@ -259,6 +260,41 @@ mod tests {
             // The policy of ten minutes shows what it allows only after them.
             let is_played = text.commands.iter().any(|it| it.ends_with(" --for 20m"));
             assert_eq!(is_played, severity == Severity::Info, "{text:?}");
+        }
+    }
+
+    /// A prediction shows what the policy that decides lets change, or the slowest if several allow the same.
+    #[test]
+    fn the_policy_that_decides() {
+        let of = |select: &str, policies: &[(i32, i32)]| {
+            let policies: Vec<Value> = policies
+                .iter()
+                .map(|(value, seconds)| json!({"type": "Pods", "value": value, "periodSeconds": seconds}))
+                .collect();
+            let rules = json!({"selectPolicy": select, "policies": policies});
+            let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
+            let items = with(
+                &state(&[cpu()], &["300m"]),
+                "HorizontalPodAutoscaler",
+                &spec,
+            );
+            let all = found(&items);
+            let Facts::RateLimited(facts) = &all[0].facts else {
+                panic!("{all:?}")
+            };
+            let decides = facts.limit.deciding();
+            let period = decides.map(|it| it.policy.period_seconds);
+            (period, duration(facts.shown()))
+        };
+        let policies = [(1, 900), (2, 60)];
+        for (select, policies, want) in [
+            ("Max", &policies[..], (Some(60), "5m")),
+            ("Min", &policies, (Some(900), "30m")),
+            ("Max", &[(2, 60), (2, 600)], (None, "20m")),
+            ("Min", &[(2, 600), (2, 60)], (None, "20m")),
+        ] {
+            let (period, shown) = want;
+            assert_eq!(of(select, policies), (period, shown.to_owned()));
         }
     }
 

@@ -4,7 +4,7 @@ use super::Words;
 use super::headline::Headline;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{
-    Because, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
+    Because, CombineStep, Direction, LimitStep, MetricStep, RateLimit, StabilizeStep,
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::{policy, value};
@@ -508,9 +508,7 @@ fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
     let replicas = rate.map_or(current, |rate| rate.replicas);
-    // What changed within the period may have used up more than each policy allows.
-    let mut policies = rate.into_iter().flat_map(|rate| &rate.policies);
-    let decides = policies.find(|it| it.replicas == replicas);
+    let decides = rate.and_then(RateLimit::deciding);
     let which = decides.map_or_else(String::new, |it| format!(" ({})", policy(&it.policy)));
     let disables = disables(limit);
     let also = disables

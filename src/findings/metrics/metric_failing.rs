@@ -33,7 +33,7 @@ pub enum FailureCause {
     Unmapped(Unmapped),
     /// The controller does not request the metric.
     Rejected(Rejection),
-    /// KEDA's metrics server does not reach the operator, which reads the triggers and computes fallbacks.
+    /// KEDA's metrics server has no connection to the operator, which reads the triggers and computes fallbacks.
     OperatorUnreached,
     /// Something behind the API fails.
     Backend,
@@ -102,7 +102,9 @@ impl Kind for MetricFailing {
                 api(group)
             ),
             (FailureCause::OperatorUnreached, None) => {
-                format!("{label} fails, {effect}: KEDA's metrics server cannot reach keda-operator")
+                format!(
+                    "{label} fails, {effect}: KEDA's metrics server has no connection to keda-operator"
+                )
             }
             (FailureCause::Backend, None) => {
                 format!("{label} fails, {effect}: {}", end(&self.message))
@@ -175,9 +177,7 @@ impl MetricFailing {
         let spec = case.spec(step);
         let refused = RefusedRight::read(text).map(FailureCause::Refused);
         let unmapped = || Unmapped::read(text, spec, case.target()).map(FailureCause::Unmapped);
-        let is_of_keda =
-            case.snapshot.hpa.scaled_object().is_some() && spec.api_group() == EXTERNAL;
-        let is_unreached = is_of_keda && UNREACHED.iter().any(|it| said(text).starts_with(it));
+        let is_unreached = is_operator_unreached(case, spec, text);
         let unreached = || is_unreached.then_some(FailureCause::OperatorUnreached);
         let cause = refused.or_else(unmapped).or_else(unreached);
         let cause = cause.unwrap_or(FailureCause::Backend);
@@ -198,15 +198,25 @@ impl MetricFailing {
     }
 }
 
-/// The errors of KEDA's metrics server about its connection to the operator: its own, and gRPC's. Errors that the
-/// operator returns, such as those of a trigger that uses gRPC too, start with `error when`.
-const UNREACHED: [&str; 2] = [
+/// Whether an error is that of KEDA's metrics server about its connection to the operator. Errors that the operator
+/// returns, such as those of a trigger that uses gRPC too, start with `error when`.
+fn is_operator_unreached(case: &Case<'_>, spec: &MetricSpec, text: &str) -> bool {
+    let error = said(text);
+    let unavailable = error.strip_prefix("rpc error: code = Unavailable desc = ");
+    let is_own = unavailable.is_some_and(|it| !it.starts_with("error when "));
+    let is_of_keda = case.snapshot.hpa.scaled_object().is_some() && spec.api_group() == EXTERNAL;
+    is_of_keda && (is_own || TIMEOUTS.iter().any(|it| error.starts_with(it)))
+}
+
+/// The timeouts of a connection to KEDA's operator: that of its metrics server, and gRPC's.
+const TIMEOUTS: [&str; 2] = [
     "timeout while waiting to establish gRPC connection to KEDA Metrics Service server",
-    "rpc error: code = Unavailable desc = connection error: ",
+    "rpc error: code = DeadlineExceeded desc = latest balancer error: ",
 ];
 
 /// The advice on an operator that is not reached.
-const OPERATOR: &str = "Look at the pod, the Service and the network policies of keda-operator.";
+const OPERATOR: &str =
+    "Look at keda-operator: its pod, Service, network policies and certificates.";
 
 /// The feature gate of ContainerResource metrics.
 const GATE: &str = "HPAContainerMetrics";
@@ -520,21 +530,27 @@ mod tests {
             (
                 format!(
                     "unable to fetch metrics from external metrics API: {}",
-                    UNREACHED[0]
+                    TIMEOUTS[0]
                 ),
                 true,
             ),
-            // A trigger that uses gRPC as well.
+            (
+                "rpc error: code = Unavailable desc = error reading from server: EOF".to_owned(),
+                true,
+            ),
+            (format!("{}{dial}", TIMEOUTS[1]), true),
+            // Not only a connection takes too long, and a trigger may use gRPC as well.
+            (
+                "rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned(),
+                false,
+            ),
             (
                 format!(
                     "rpc error: code = Unavailable desc = error when getting metric values {dial}"
                 ),
                 false,
             ),
-            (
-                format!("rpc error: code = Unknown desc = {}", UNREACHED[1]),
-                false,
-            ),
+            (format!("rpc error: code = Unknown desc = {dial}"), false),
         ] {
             assert_eq!(of_operator(&text), want, "{text}");
         }

@@ -102,7 +102,7 @@ impl Kind for StartingPods {
         match (self.how, self.lengthen_window(about)) {
             (Starting::NotReady { .. }, Some((delay, command))) => Remedy::LengthenUpWindow
                 .says(format!(
-                    "Lengthen the scale-up window to cover the start of the pods; {delay}."
+                    "Lengthen the scale-up window to {delay}, which delays each scale-up by as much."
                 ))
                 .with(command),
             (Starting::NotReady { .. }, None) => Remedy::FindUnready
@@ -110,7 +110,7 @@ impl Kind for StartingPods {
                 .with_all(self.pods.first().map(|name| about.describe(name))),
             (Starting::Hot { .. }, Some((delay, command))) => Remedy::LengthenUpWindow
                 .says(format!(
-                    "Add a startup probe for the warm-up, or lengthen the scale-up window; {delay}."
+                    "Add a startup probe, or a scale-up window of {delay}, which delays each scale-up."
                 ))
                 .with(command),
             (Starting::Hot { .. }, None) => {
@@ -147,8 +147,8 @@ impl StartingPods {
         matches!(self.how, Starting::NotReady { are_assumed: true })
     }
 
-    /// Returns a command that lengthens the scale-up window, with what that costs. At the maximum, nothing is left to
-    /// hold back.
+    /// Returns a command that lengthens the scale-up window, with its length. At the maximum, nothing is left to hold
+    /// back.
     fn lengthen_window(&self, about: &About<'_>) -> Option<(String, Command)> {
         let spec = &about.hpa.spec;
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
@@ -160,7 +160,7 @@ impl StartingPods {
         let window = json!({ "stabilizationWindowSeconds": seconds });
         let delay = duration(SignedDuration::from_secs(seconds.into()));
         let command = about.patch_spec(&json!({ "behavior": { "scaleUp": window } }))?;
-        Some((format!("it then delays each scale-up by {delay}"), command))
+        Some((delay, command))
     }
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the time since the pods
@@ -312,7 +312,7 @@ mod tests {
             1 starting pod uses 150m of cpu on average, and the others 50m: 5 replicas instead of 3
             - Started 05:57:00Z (3m ago): web-2.
             - Without it: 3 replicas.
-            > Add a startup probe for the warm-up, or lengthen the scale-up window; it then delays each scale-up by 5m.
+            > Add a startup probe, or a scale-up window of 5m, which delays each scale-up.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
             @ pod/web-2
         use more, of a Job: warning, explains, follows foreign-pods, without it 3 -> 3
@@ -336,14 +336,14 @@ mod tests {
             1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
             - Started 05:45:00Z (15m ago): web-2.
             - Without it: 3 replicas.
-            > Lengthen the scale-up window to cover the start of the pods; it then delays each scale-up by 30m.
+            > Lengthen the scale-up window to 30m, which delays each scale-up by as much.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":1800}}}}'
             @ pod/web-2
         count before they are ready: info, explains, without it 3 -> 3
             1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
             - Started 05:57:00Z (3m ago): web-2.
             - Without it: 3 replicas.
-            > Lengthen the scale-up window to cover the start of the pods; it then delays each scale-up by 5m.
+            > Lengthen the scale-up window to 5m, which delays each scale-up by as much.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
             @ pod/web-2
         count and are ready: none

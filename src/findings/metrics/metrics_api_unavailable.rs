@@ -99,14 +99,12 @@ impl Kind for MetricsApiUnavailable {
                 .chain(self.adapter(about))
                 .map(|it| points_at(&it)),
         );
-        evidence.extend(self.server(about).map(server_state));
+        evidence.extend(self.server(about).map(state));
+        let log = service.filter(|(_, available)| available.reason == "FailedDiscoveryCheck");
+        let why = log.map_or("", |_| ", whose pods log why");
         let behind = service.and_then(|(service, _)| service.spec.service.as_ref());
-        let state = match self.empty_service(about) {
-            Some(_) => "which leads to no ready pod",
-            None => "whose pods log why",
-        };
         evidence.extend(behind.map(|ServiceReference { namespace, name }| {
-            format!("It points at the Service {namespace}/{name}, {state}.")
+            format!("It points at the Service {namespace}/{name}{why}.")
         }));
         evidence
     }
@@ -144,7 +142,7 @@ impl Kind for MetricsApiUnavailable {
                     let (own, of) = (shell_word(name), shell_word(namespace));
                     return Remedy::LookAtApi
                         .says(format!(
-                            "Find out why the Service {namespace}/{name} leads to no ready pod."
+                            "Find out why Service {namespace}/{name} has no ready pod."
                         ))
                         .with(format!("kubectl describe service {own} -n {of}"));
                 }
@@ -258,7 +256,7 @@ impl MetricsApiUnavailable {
 }
 
 /// Says that a server does not run.
-fn server_state(server: &Pod) -> String {
+fn state(server: &Pod) -> String {
     let (namespace, name) = (
         server.namespace.as_deref().unwrap_or_default(),
         &server.name,
@@ -640,8 +638,8 @@ mod tests {
             - The group of the API is metrics.k8s.io.
             - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
             - The APIService v1beta1.metrics.k8s.io is not available: MissingEndpoints.
-            - It points at the Service kube-system/metrics-server, which leads to no ready pod.
-            > Find out why the Service kube-system/metrics-server leads to no ready pod.
+            - It points at the Service kube-system/metrics-server.
+            > Find out why Service kube-system/metrics-server has no ready pod.
             $ kubectl describe service metrics-server -n kube-system
             @ apiservice/v1beta1.metrics.k8s.io
         is an exporter: as runs in another pod

@@ -145,15 +145,7 @@ impl Kind for MetricEmpty {
         let advice = match about.owner() {
             _ if self.pods_lack == Some(PodsLack::Assumed) => return Advice::default(),
             _ if spec.is_resource() && !SERVED.contains(&spec.name()) => {
-                let same = |name: &&&str| name.eq_ignore_ascii_case(spec.name());
-                match SERVED.iter().find(same) {
-                    Some(name) => Remedy::UseName
-                        .says(format!("Use the name {name}, which is in lower case."))
-                        .with_all(about.replace(&about.path_of_name(self.metric), *name)),
-                    None => Remedy::UseOtherType.says(
-                        "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
-                    ),
-                }
+                use_served(about, self.metric)
             }
             _ if self.pods_lack == Some(PodsLack::NoneRuns) => {
                 Remedy::WaitForPods.waits("until the target has pods that run")
@@ -181,6 +173,19 @@ impl Kind for MetricEmpty {
 
 /// The resources that metrics-server serves.
 const SERVED: [&str; 2] = ["cpu", "memory"];
+
+/// Returns the advice on a resource that metrics-server does not serve, at least not by this name.
+fn use_served(about: &About<'_>, metric: usize) -> Advice {
+    let lower = about.spec(metric).name().to_lowercase();
+    if !SERVED.contains(&&*lower) {
+        return Remedy::UseOtherType.says(
+            "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
+        );
+    }
+    Remedy::UseName
+        .says(format!("Use the name {lower}, which is in lower case."))
+        .with_all(about.replace(&about.path_of_name(metric), &*lower))
+}
 
 /// Returns the number of pods that a finding is about, except pods that need no value.
 fn living(pass: &Pass, finding: &Finding) -> usize {

@@ -617,7 +617,7 @@ mod tests {
             (external("500", "600M"), Some(("500M", Power, true))),
             (memory("500", "300Mi"), Some(("500Mi", Power, true))),
             (cores("500", "600m"), Some(("500m", Power, true))),
-            // A hundredth of a core is as near to a thousandth of the target.
+            // A target in thousandths of a core would be near the value as well.
             (cores("50", "60m"), Some(("50%", Percent, true))),
             (cores("70", "180m"), Some(("70%", Percent, true))),
             (cores("70", "1m"), Some(("70%", Percent, false))),

@@ -66,6 +66,8 @@ impl Finding {
         match &self.facts {
             Facts::UnschedulablePods(_) | Facts::ReplicasWithoutPods(_) => true,
             Facts::MemoryBaseline(it) => is_of(it.metric),
+            // Of two metrics in a wrong unit, neither alone explains the proposal.
+            Facts::SuspectUnit(it) => is_of(it.metric) && it.ratio > 1.0,
             Facts::ValueMultiplies(it) => is_of(it.metric),
             Facts::RequestTooSmall(it) => is_of(it.metric),
             Facts::Flapping(it) => it.small.is_some(),
@@ -160,7 +162,9 @@ impl Others<'_> {
     pub(crate) fn beyond(&self, desired: i32, result: i32) -> Option<Code> {
         self.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
-            Facts::SuspectUnit(_) => it.explains && it.severity < Severity::Info,
+            Facts::SuspectUnit(unit) if !unit.is_divided() => {
+                it.explains && it.severity < Severity::Info
+            }
             _ if desired > result => it.changes_proposal(|proposal| proposal <= result),
             _ => it.changes_proposal(|proposal| proposal >= result),
         })

@@ -333,7 +333,7 @@ mod tests {
     use crate::findings::Facts;
 
     use crate::findings::path::testing::{at_once, pods, queue_of, recommended};
-    use crate::findings::testing::{found, of_keda, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_spec};
 
     /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
     #[test]
@@ -391,7 +391,8 @@ mod tests {
         assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
     }
 
-    /// Each limit follows from the unit, unless a low value may be an idle one. The proposal overflows, and
+    /// Each limit follows from the unit, also where two metrics have a wrong one, unless a low value may be an idle one,
+    /// or a metric is only divided by the replicas and proposes less than another. The proposal overflows, and
     /// stabilization takes it as 0.
     #[test]
     fn a_proposal_that_a_wrong_unit_makes() {
@@ -406,6 +407,17 @@ mod tests {
         );
         let values = build::external_values([json!({"metricName": "rps", "value": "1200"})]);
         let idle = [idle, vec![values]].concat();
+        let bytes = build::average("500");
+        let of_app = json!({"type": "ContainerResource",
+            "containerResource": {"name": "memory", "container": "app", "target": bytes}});
+        let both = state(&[build::resource("memory", &bytes), of_app], &["50m"; 2]);
+        let both = with(&both, "PodMetrics", &usage);
+        let latency = build::external("latency_p99", &build::average("500m"));
+        let divided = state(&[cpu(), latency], &["70m"; 2]);
+        let values =
+            build::external_values([json!({"metricName": "latency_p99", "value": "980m"})]);
+        let divided = [divided, vec![values]].concat();
+        let never = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
         let before = "2026-11-21T05:56:00Z";
         let follow = "Follow the advice of suspect-unit.";
         let most = "the metrics propose -2147483648,";
@@ -433,6 +445,18 @@ mod tests {
                 recommended(&idle, before),
                 "the metrics propose 1,",
                 "Wait until 06:01:00Z.",
+            ),
+            (
+                Code::RateLimited,
+                both,
+                "the metrics propose 1258292,",
+                follow,
+            ),
+            (
+                Code::DirectionDisabled,
+                with_spec(&divided, &never),
+                "the metrics propose 3,",
+                "If that is not meant, remove behavior.scaleUp.selectPolicy.",
             ),
         ] {
             let text = said(code, &items);

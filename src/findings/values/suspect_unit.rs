@@ -51,7 +51,7 @@ impl Kind for SuspectUnit {
         let label = about.label(self.metric);
         let current = about.amount(self.metric, &self.current);
         let shown = about.amount(self.metric, target);
-        if let Clue::Divided { .. } = self.clue {
+        if self.is_divided() {
             return format!(
                 "{label} is {current}, above its target of {shown}, but AverageValue divides it by the replicas"
             );
@@ -164,6 +164,11 @@ impl SuspectUnit {
             Finding::aside(Severity::Info, self)
         };
         finding.without(without)
+    }
+
+    /// Whether the unit is right, and only the division by the replicas is not.
+    pub(crate) fn is_divided(&self) -> bool {
+        matches!(self.clue, Clue::Divided { .. })
     }
 
     /// Returns the target that is probably meant as it is shown.

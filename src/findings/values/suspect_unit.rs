@@ -13,7 +13,7 @@ use crate::snapshot::hpa::MetricTarget;
 
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
-/// percentage; or the target is 10 to 100 cores, and the value and the requests of each counted pod are at most a tenth
+/// percentage; or the target is 40 to 100 cores, and the value and the requests of each counted pod are at most a tenth
 /// of that. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate far
 /// below it, and a target of 0.1 jobs per replica may be intended. A metric above its target is not reported if it may
 /// be a counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher its value is, and
@@ -381,19 +381,24 @@ fn as_percent(
     value: i64,
     wanted: i64,
 ) -> Option<(MetricTarget, Clue)> {
-    let is_whole = (10_000..=100_000).contains(&wanted) && wanted % 1000 == 0;
-    let is_cpu = step.name == "cpu" && step.is_resource();
-    // Pods may use far more than they request, up to a target that is meant.
-    let is_far = is_cpu && value <= wanted / 10 && requests_at_most(case, step, wanted / 10);
-    let percent = i32::try_from(wanted / 1000)
-        .ok()
-        .filter(|_| is_whole && is_far)?;
+    // Pods may use far more than they request, up to a target that is meant, and idle below a target of some cores.
+    let is_percent = step.name == "cpu"
+        && step.is_resource()
+        && (40_000..=100_000).contains(&wanted)
+        && wanted % 1000 == 0
+        && value <= wanted / 10
+        && requests_at_most(case, step, wanted / 10);
+    let percent = i32::try_from(wanted / 1000).ok().filter(|_| is_percent);
     let meant = MetricTarget {
         type_: "Utilization".to_owned(),
-        average_utilization: Some(percent),
+        average_utilization: Some(percent?),
         ..MetricTarget::default()
     };
-    Some((meant, Clue::Percent))
+    // A percentage needs the requests of the pods that are not counted as well.
+    let has_requests = case
+        .proposal_of(step.index, retarget(step.index, meant.clone()))
+        .is_some();
+    has_requests.then_some((meant, Clue::Percent))
 }
 
 /// Whether a metric is a share by its name.
@@ -596,6 +601,13 @@ mod tests {
         let cores = |target: &str, usage: &str| {
             state(&[build::resource("cpu", &build::average(target))], &[usage])
         };
+        let none = json!({"spec": {"containers": [{"name": "app"}]}, "status": {"conditions": [{"type": "Ready",
+            "status": "False", "lastTransitionTime": "2026-11-21T03:00:00Z"}]}});
+        let unrequested = state(
+            &[build::resource("cpu", &build::average("70"))],
+            &["900m"; 2],
+        );
+        let unrequested = with_pod(&unrequested, "web-1", &none);
         let of_many_cores = json!({"spec": {"containers": [build::requesting("app", "8")]}});
         let meant = |items: &[Value]| {
             let finding = only(Code::SuspectUnit, items)?;
@@ -629,6 +641,10 @@ mod tests {
             // Not a percentage, and not far from what a pod requests.
             (cores("70500m", "180m"), None),
             (cores("9", "180m"), None),
+            // A few cores may be meant for bursts, and another pod has no requests.
+            (cores("32", "500m"), None),
+            (cores("40", "60m"), Some(("40%", Percent, true))),
+            (unrequested, None),
             // Far above the requests, but near the target.
             (cores("10", "8"), None),
             (cores("10", "12"), None),

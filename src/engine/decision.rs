@@ -439,14 +439,6 @@ impl RateLimit {
     pub fn is_disabled(&self) -> bool {
         self.select_policy.as_deref() == Some("Disabled")
     }
-
-    /// Returns the policy that allows these replicas. Where several do, none decides alone; where none does, what
-    /// changed within the periods has used up more than each of them allows.
-    pub fn deciding(&self) -> Option<&PolicyLimit> {
-        let is_it = |it: &&PolicyLimit| it.replicas == self.replicas;
-        let mut deciding = self.policies.iter().filter(is_it);
-        deciding.next().filter(|_| deciding.next().is_none())
-    }
 }
 
 /// The limit of one scaling policy.

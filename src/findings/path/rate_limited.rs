@@ -125,21 +125,17 @@ impl Kind for RateLimited {
         Remedy::ChangePolicies
             .waits("for the next passes")
             .or(format!("{set} {field}"))
-            .with_all(about.predict_for(&duration(self.shown()), ""))
+            .with_all(about.predict_for(&duration(shown(about)), ""))
             .with_all(allows_more.then(|| about.predict(&max)))
     }
 }
 
-impl RateLimited {
-    /// Returns the time in which a prediction shows that the limit lets replicas change again: within two periods of
-    /// the policy that decides, or of the longest, but not less than the passes of some minutes.
-    fn shown(&self) -> SignedDuration {
-        let period = |it: &PolicyLimit| it.policy.period_seconds;
-        let longest = self.limit.policies.iter().map(period).max();
-        let seconds = self.limit.deciding().map(period).or(longest);
-        let twice = SignedDuration::from_secs(i64::from(seconds.unwrap_or_default()) * 2);
-        twice.max(SignedDuration::from_mins(5))
-    }
+/// Returns the time in which a prediction shows that the limit lets replicas change again: twice as long as until the
+/// next change, in whole minutes, but not less than the passes of some minutes.
+fn shown(about: &About<'_>) -> SignedDuration {
+    let next = about.next().and_then(|it| it.likely);
+    let wait = next.map_or(0, |it| it.time.duration_since(about.now()).as_secs());
+    SignedDuration::from_mins(((wait + 29) / 30).max(5))
 }
 
 /// Describes what a policy allows.
@@ -160,7 +156,7 @@ mod tests {
 
     use crate::build;
     use crate::findings::path::testing::queue_of;
-    use crate::findings::testing::{cpu, found, said, state, with};
+    use crate::findings::testing::{cpu, said, state, with, with_spec};
 
     /// Passes are 15 seconds apart, which a shorter period or window does not change.
     #[test]
@@ -263,38 +259,34 @@ mod tests {
         }
     }
 
-    /// A prediction shows what the policy that decides lets change, or the slowest if several allow the same.
+    /// A prediction shows the next change, which the fastest of the policies allows, or the slowest.
     #[test]
-    fn the_policy_that_decides() {
+    fn a_prediction_shows_the_next_change() {
         let of = |select: &str, policies: &[(i32, i32)]| {
             let policies: Vec<Value> = policies
                 .iter()
                 .map(|(value, seconds)| json!({"type": "Pods", "value": value, "periodSeconds": seconds}))
                 .collect();
             let rules = json!({"selectPolicy": select, "policies": policies});
-            let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
-            let items = with(
-                &state(&[cpu()], &["300m"]),
-                "HorizontalPodAutoscaler",
-                &spec,
+            let spec = json!({"behavior": {"scaleUp": rules}});
+            let text = said(
+                Code::RateLimited,
+                &with_spec(&state(&[cpu()], &["300m"]), &spec),
             );
-            let all = found(&items);
-            let Facts::RateLimited(facts) = &all[0].facts else {
-                panic!("{all:?}")
-            };
-            let decides = facts.limit.deciding();
-            let period = decides.map(|it| it.policy.period_seconds);
-            (period, duration(facts.shown()))
+            text.commands.join("\n")
         };
         let policies = [(1, 900), (2, 60)];
         for (select, policies, want) in [
-            ("Max", &policies[..], (Some(60), "5m")),
-            ("Min", &policies, (Some(900), "30m")),
-            ("Max", &[(2, 60), (2, 600)], (None, "20m")),
-            ("Min", &[(2, 600), (2, 60)], (None, "20m")),
+            ("Max", &policies[..], "5m"),
+            ("Min", &policies, "30m"),
+            ("Max", &[(2, 60), (2, 600)], "5m"),
+            ("Min", &[(2, 600), (2, 60)], "20m"),
         ] {
-            let (period, shown) = want;
-            assert_eq!(of(select, policies), (period, shown.to_owned()));
+            let commands = of(select, policies);
+            assert!(
+                commands.contains(&format!("--for {want}")),
+                "{want}: {commands}"
+            );
         }
     }
 

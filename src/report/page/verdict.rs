@@ -4,7 +4,7 @@ use super::Words;
 use super::headline::Headline;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{
-    Because, CombineStep, Direction, LimitStep, MetricStep, RateLimit, StabilizeStep,
+    Because, CombineStep, Direction, LimitStep, MetricStep, PolicyLimit, RateLimit, StabilizeStep,
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::{policy, value};
@@ -504,11 +504,21 @@ pub(in crate::report) fn disables(limit: &LimitStep) -> Option<String> {
     Some(format!("behavior disables scaling {}", rate.direction))
 }
 
+/// Returns the policy that allows the replicas of a limit. Where several do, none decides alone; where none does, what
+/// changed within the periods has used up more than each of them allows.
+fn deciding(rate: &RateLimit) -> Option<&PolicyLimit> {
+    let mut deciding = rate
+        .policies
+        .iter()
+        .filter(|it| it.replicas == rate.replicas);
+    deciding.next().filter(|_| deciding.next().is_none())
+}
+
 fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
     let replicas = rate.map_or(current, |rate| rate.replicas);
-    let decides = rate.and_then(RateLimit::deciding);
+    let decides = rate.and_then(deciding);
     let which = decides.map_or_else(String::new, |it| format!(" ({})", policy(&it.policy)));
     let disables = disables(limit);
     let also = disables
@@ -537,41 +547,62 @@ fn limited(limit: &LimitStep, current: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{pass, state, with};
+    use crate::findings::testing::{cpu, pass, state, with_spec};
     use crate::report::Explanation;
+
+    /// Returns the first sentence of the verdict.
+    fn why(items: &[Value]) -> String {
+        let pass = pass(items);
+        let explanation = Explanation::new(&pass);
+        let words = Words {
+            explanation: &explanation,
+            wide: false,
+        };
+        words.verdict().1.remove(0)
+    }
 
     /// A metric that keeps the replicas below its target says from where it adds one, where no finding does.
     #[test]
     fn a_quiet_state_says_where_a_replica_is_added() {
-        let why = |usage: &str, max: i32| {
+        let at = |usage: &str, max: i32| {
             let cpu = build::resource("cpu", &build::utilization(50));
-            let max = json!({"spec": {"maxReplicas": max}});
-            let pass = pass(&with(
+            why(&with_spec(
                 &state(&[cpu], &[usage]),
-                "HorizontalPodAutoscaler",
-                &max,
-            ));
-            let explanation = Explanation::new(&pass);
-            Words {
-                explanation: &explanation,
-                wide: false,
-            }
-            .verdict()
-            .1
-            .remove(0)
+                &json!({"maxReplicas": max}),
+            ))
         };
         let same = "cpu proposes 1, the current number";
         assert_eq!(
-            why("20m", 4),
+            at("20m", 4),
             format!("{same}; it adds a replica above 55% (now 20%).")
         );
         assert_eq!(
-            why("20m", 1),
+            at("20m", 1),
             format!("{same}. minReplicas and maxReplicas are both 1, so the HPA never scales.")
         );
+    }
+
+    /// The verdict names the policy that limits the change, where one alone does.
+    #[test]
+    fn the_policy_that_decides() {
+        let of = |select: &str, policies: [(i32, i32); 2]| {
+            let policies = policies
+                .map(|(value, seconds)| json!({"type": "Pods", "value": value, "periodSeconds": seconds}));
+            let rules = json!({"selectPolicy": select, "policies": policies});
+            let spec = json!({"behavior": {"scaleUp": rules}});
+            why(&with_spec(&state(&[cpu()], &["300m"]), &spec))
+        };
+        let most = "cpu proposes 6 replicas; the policies currently allow at most";
+        for (select, policies, want) in [
+            ("Max", [(1, 900), (2, 60)], "3 (2 pods per 60s)."),
+            ("Min", [(1, 900), (2, 60)], "2 (1 pod per 15m)."),
+            ("Max", [(2, 60), (2, 600)], "3."),
+        ] {
+            assert_eq!(of(select, policies), format!("{most} {want}"));
+        }
     }
 }

@@ -209,9 +209,10 @@ fn is_operator_unreached(case: &Case<'_>, spec: &MetricSpec, text: &str) -> bool
 }
 
 /// The timeouts of a connection to KEDA's operator: that of its metrics server, and gRPC's.
-const TIMEOUTS: [&str; 2] = [
+const TIMEOUTS: [&str; 3] = [
     "timeout while waiting to establish gRPC connection to KEDA Metrics Service server",
     "rpc error: code = DeadlineExceeded desc = latest balancer error: ",
+    "rpc error: code = DeadlineExceeded desc = received context error while waiting for new LB policy update: ",
 ];
 
 /// The advice on an operator that is not reached.
@@ -539,6 +540,7 @@ mod tests {
                 true,
             ),
             (format!("{}{dial}", TIMEOUTS[1]), true),
+            (format!("{}context deadline exceeded", TIMEOUTS[2]), true),
             // Not only a connection takes too long, and a trigger may use gRPC as well.
             (
                 "rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned(),

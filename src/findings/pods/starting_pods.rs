@@ -110,7 +110,7 @@ impl Kind for StartingPods {
                 .with_all(self.pods.first().map(|name| about.describe(name))),
             (Starting::Hot { .. }, Some((delay, command))) => Remedy::LengthenUpWindow
                 .says(format!(
-                    "Add a startup probe, or a scale-up window of {delay}, which delays each scale-up."
+                    "Add a startup probe, or a scale-up window of {delay}, delaying each scale-up."
                 ))
                 .with(command),
             (Starting::Hot { .. }, None) => {
@@ -312,7 +312,7 @@ mod tests {
             1 starting pod uses 150m of cpu on average, and the others 50m: 5 replicas instead of 3
             - Started 05:57:00Z (3m ago): web-2.
             - Without it: 3 replicas.
-            > Add a startup probe, or a scale-up window of 5m, which delays each scale-up.
+            > Add a startup probe, or a scale-up window of 5m, delaying each scale-up.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
             @ pod/web-2
         use more, of a Job: warning, explains, follows foreign-pods, without it 3 -> 3

@@ -68,7 +68,11 @@ impl Kind for SuspectUnit {
         } else {
             format!("1/{} of", number((1.0 / ratio).round()))
         };
-        format!("{label} is {current}, {times} its target of {stated}: the units probably differ")
+        let guess = match self.clue {
+            Clue::Percent => ", probably a percentage",
+            _ => ": the units probably differ",
+        };
+        format!("{label} is {current}, {times} its target of {stated}{guess}")
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
@@ -770,6 +774,10 @@ mod tests {
         let scaled = of_keda(&plain, &json!({}));
         let told = |items: &[Value]| {
             let text = said(Code::SuspectUnit, items);
+            assert!(
+                text.summary
+                    .ends_with("1/389 of its target of 70, probably a percentage")
+            );
             (text.evidence[0].clone(), text.advice.text(), text.commands)
         };
         let far = "70 is 70 cores, at least ten times what each counted pod requests.";

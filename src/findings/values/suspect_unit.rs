@@ -76,10 +76,14 @@ impl Kind for SuspectUnit {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let mut evidence = self.clue(about);
-        let meant = match self.clue {
-            Clue::Divided { .. } => "a target of type Value".to_owned(),
-            _ => self.meant_in_words(about),
+        let mut evidence = Vec::from_iter(self.clue(about));
+        let meant = if self.is_divided() {
+            let lower =
+                "AverageValue divides it by the replicas, so more of them make it look lower.";
+            evidence.push(lower.to_owned());
+            "a target of type Value".to_owned()
+        } else {
+            self.meant_in_words(about)
         };
         evidence.extend(about.result(&format!("With {meant}")));
         evidence
@@ -88,32 +92,25 @@ impl Kind for SuspectUnit {
     fn advice(&self, about: &About<'_>) -> Advice {
         let (hint, command) = about.try_target(self.metric, &exact(&self.meant));
         let patch = about.patch_target(self.metric, self.meant.clone());
-        match self.clue {
+        let (remedy, act, commands) = match self.clue {
             Clue::Divided { .. } => {
                 let used = self.other_type(about);
-                return Remedy::UseValue
-                    .says(format!(
-                        "Use {used} if the metric falls as replicas are added."
-                    ))
-                    .with_all(patch);
+                let act = format!("Use {used} if the metric falls as replicas are added.");
+                (Remedy::UseValue, act, [None, patch])
             }
             Clue::Percent => {
-                let used = self.other_type(about);
-                return Remedy::SetTarget
-                    .says(format!("Use {used}, if that is meant."))
-                    .with_all(command)
-                    .with_all(patch);
+                let act = format!("Use {}, if that is meant.", self.other_type(about));
+                (Remedy::SetTarget, act, [command, patch])
             }
-            _ => {}
-        }
-        let amount = self.meant.amount();
-        let of_trigger = amount.and_then(|it| about.trigger_number(self.metric, it));
-        let to = of_trigger.unwrap_or_else(|| self.meant_in_words(about));
-        Remedy::SetTarget
-            .says(format!(
-                "Set the target to {to}, if that is what is meant{hint}."
-            ))
-            .with_all(command)
+            _ => {
+                let amount = self.meant.amount();
+                let of_trigger = amount.and_then(|it| about.trigger_number(self.metric, it));
+                let to = of_trigger.unwrap_or_else(|| self.meant_in_words(about));
+                let act = format!("Set the target to {to}, if that is what is meant{hint}.");
+                (Remedy::SetTarget, act, [command, None])
+            }
+        };
+        remedy.says(act).with_all(commands.into_iter().flatten())
     }
 }
 
@@ -187,21 +184,17 @@ impl SuspectUnit {
     }
 
     /// Describes why the units probably differ.
-    fn clue(&self, about: &About<'_>) -> Vec<String> {
+    fn clue(&self, about: &About<'_>) -> Option<String> {
         let target = &self.target;
         let plain = self.plain_target();
         let share =
             |amount: &Quantity, whole: i64| percent(amount.milli_value() as f64 / whole as f64);
-        vec![match self.clue {
+        Some(match self.clue {
             Clue::Divided { by_query } => {
                 let says = if by_query { "query" } else { "name" };
-                return vec![
-                    format!(
-                        "Its {says} says that it is an average, a quantile, a time or a share, or is divided by the pods already."
-                    ),
-                    "AverageValue divides it by the replicas, so more of them make it look lower."
-                        .to_owned(),
-                ];
+                format!(
+                    "Its {says} says that it is an average, a quantile, a time or a share, or is divided by the pods already."
+                )
             }
             Clue::Milliseconds => format!(
                 "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
@@ -234,14 +227,11 @@ impl SuspectUnit {
                 format!("{plain} is {plain} cores, at least ten times what {requested}.")
             }
             Clue::Power => {
-                let meant = self.meant.amount().into_iter();
-                let of_target = meant.map(|it| share(&self.current, it.milli_value()));
+                let of_target = share(&self.current, self.meant.amount()?.milli_value());
                 let with = self.meant_in_words(about);
-                return of_target
-                    .map(|it| format!("With {with}, the value would be {it} of the target."))
-                    .collect();
+                format!("With {with}, the value would be {of_target} of the target.")
             }
-        }]
+        })
     }
 
     /// Returns the words that give the metric a target of another type, to follow `Use`.

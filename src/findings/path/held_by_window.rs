@@ -391,8 +391,8 @@ mod tests {
         assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
     }
 
-    /// Each limit follows from the unit, also where two metrics have a wrong one, unless a low value may be an idle one,
-    /// or a metric is only divided by the replicas and proposes less than another. The proposal overflows, and
+    /// Each limit follows from the unit, also where two metrics have a wrong one, unless a low value may be an idle
+    /// one, or a metric is only divided by the replicas and proposes less than another. The proposal overflows, and
     /// stabilization takes it as 0.
     #[test]
     fn a_proposal_that_a_wrong_unit_makes() {

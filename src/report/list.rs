@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(worst, (Some(Severity::Error), "cannot decide".to_owned()));
     }
 
-    /// The controller divides by the replicas, and writes what that comes to into the status.
+    /// The controller divides by the replicas, and writes the result into the status.
     #[test]
     fn an_average_over_no_replicas_is_no_value() {
         let queue = build::external("queue", &build::average("10"));

@@ -163,7 +163,7 @@ impl Attempts<'_> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
         let mut again = 0;
-        // What was seen does not have to be watched again for each plan.
+        // The HPA is watched once, and not again for each plan.
         let (session, terminal) = (self.session, self.terminal);
         let watched = watch(&self.args.memory, session, &self.options.name, terminal);
         let mut watched = self.interrupts.before(watched).await??;

@@ -198,8 +198,8 @@ impl MetricFailing {
     }
 }
 
-/// Whether an error is that of KEDA's metrics server about its connection to the operator. Errors that the operator
-/// returns, such as those of a trigger that uses gRPC too, start with `error when`.
+/// Whether KEDA's metrics server reports that its connection to the operator failed. Errors that the operator returns,
+/// such as those of a trigger that uses gRPC too, start with `error when`.
 fn is_operator_unreached(case: &Case<'_>, spec: &MetricSpec, text: &str) -> bool {
     let error = said(text);
     let unavailable = error.strip_prefix("rpc error: code = Unavailable desc = ");
@@ -208,7 +208,7 @@ fn is_operator_unreached(case: &Case<'_>, spec: &MetricSpec, text: &str) -> bool
     is_of_keda && (is_own || TIMEOUTS.iter().any(|it| error.starts_with(it)))
 }
 
-/// The timeouts of a connection to KEDA's operator: that of its metrics server, and gRPC's.
+/// The errors of KEDA's metrics server and of gRPC when the connection to the operator times out.
 const TIMEOUTS: [&str; 3] = [
     "timeout while waiting to establish gRPC connection to KEDA Metrics Service server",
     "rpc error: code = DeadlineExceeded desc = latest balancer error: ",

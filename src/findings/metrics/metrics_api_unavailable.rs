@@ -3,7 +3,7 @@
 use super::miss::{Miss, Unavailable};
 use super::{ServedBy, api, failed, point_at_keda, points_at, short, unavailable};
 use crate::apimachinery::metadata::Condition;
-use crate::findings::pods::{failing, is_ready};
+use crate::findings::pods::failing;
 use crate::findings::prelude::*;
 use crate::findings::wording::told;
 use crate::snapshot::hpa::{CUSTOM, EXTERNAL, RESOURCE};
@@ -248,7 +248,7 @@ impl MetricsApiUnavailable {
                 && pod.is_active()
         });
         // One running pod is enough; of several that do not, one that states why is named.
-        if servers.clone().any(is_ready) {
+        if servers.clone().any(Pod::is_ready) {
             return None;
         }
         servers.min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))

@@ -56,11 +56,6 @@ pub(crate) fn delete_finished(about: &About<'_>, pods: &[&str]) -> Advice {
     advice.with(about.delete_pods(pods))
 }
 
-pub(crate) fn is_ready(pod: &Pod) -> bool {
-    pod.ready
-        .is_some_and(|ready| ready.status == ConditionStatus::True)
-}
-
 /// Whether a pod is younger than the period in which CPU samples may be skipped. A pending pod of unknown age counts as
 /// younger.
 fn is_young(case: &Case<'_>, pod: &Pod) -> bool {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::is_ready;
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::json::shortened_to;
 use crate::apimachinery::metadata::Condition;
@@ -264,9 +263,9 @@ fn waits_for(case: &Case<'_>) -> Option<(Box<str>, Option<Timestamp>)> {
     }
     case.own_pods()
         .filter(|_| case.is_kind("StatefulSet"))
-        .filter(|pod| pod.is_active() && !case.observed_pod(pod).is_some_and(is_ready))
+        .filter(|pod| pod.is_active() && !case.observed_pod(pod).is_some_and(Pod::is_ready))
         // A pod without a node has no condition Ready.
-        .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
+        .find(|pod| pod.ready.is_some() && !pod.is_ready() || pod.phase == Phase::Pending)
         .map(|pod| (pod.name.clone(), None))
 }
 

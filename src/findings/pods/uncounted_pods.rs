@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, is_ready, is_starting, is_stuck, is_young, leave_no_value,
+    add_nodes, among, failing, filled, is_starting, is_stuck, is_young, leave_no_value,
     shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
@@ -324,7 +324,7 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
         .decision
         .metric(uncounted.metric)
         .is_some_and(MetricStep::is_resource);
-    uncounted.row.group == Group::Missing && is_resource && is_ready(pod) && !is_young(case, pod)
+    uncounted.row.group == Group::Missing && is_resource && pod.is_ready() && !is_young(case, pod)
 }
 
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.

@@ -76,30 +76,32 @@ pub fn next(
         Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
         Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
     };
-    let mut input = pass.input.clone();
-    input.snapshot.hpa = hpa_after(pass, how.write_status);
+    let mut then = scaled(pass, change.to)?;
+    then.snapshot.hpa = hpa_after(pass, how.write_status);
+    let next = Pass::with(then, remembered);
     let kept = Range {
         min: change.to,
         max: change.to,
     };
-    let pass = Pass::with(scaled(&input, change.to)?, remembered);
-    let replicas = whenever(&pass).unwrap_or(kept);
+    let replicas = whenever(&next).unwrap_or(kept);
     Ok(NextPass {
         verdict: judge(change, replicas),
         replicas,
         leader,
-        pass,
+        pass: next,
     })
 }
 
-/// Returns the input of the next pass, with this many replicas.
-fn scaled(input: &Input, to: i32) -> Result<Input, Error> {
+/// Returns the input of a pass with this many replicas.
+fn scaled(pass: &Pass, to: i32) -> Result<Input, Error> {
+    let Pass {
+        input, decision, ..
+    } = pass;
     let scaled = Overrides {
         replicas: Some(to.to_string()),
         ..Overrides::default()
     };
-    let observed = engine::reconcile(&input.snapshot, &Memory::default());
-    let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), &observed)?;
+    let (mut then, _) = Assumptions::read(&scaled)?.apply(input.clone(), decision)?;
     let there: HashSet<&str> = input.snapshot.pods.iter().map(|pod| &*pod.name).collect();
     let is_new = |name: &str| !there.contains(name);
     let Snapshot {

@@ -236,7 +236,7 @@ impl ReplicasWithoutPods {
 /// Returns the reason why the API server refuses a pod, without the amounts of a quota, shortened to fit into a line.
 fn refusal(message: &str) -> Option<Cow<'_, str>> {
     let (_, why) = message.split_once(" is forbidden: ")?;
-    let (named, _) = why.split_once(", requested: ").unwrap_or((why, ""));
+    let named = why.split(", requested: ").next()?;
     (!named.is_empty()).then(|| shortened_to(named, 46, (24, 16)))
 }
 

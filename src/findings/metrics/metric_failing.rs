@@ -410,7 +410,7 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::{failing, pointing};
     use crate::findings::testing::{
-        conditions, cpu, of_keda, only, pass, said, state, table, triggered, with,
+        conditions, cpu, of_keda, only, pass, said, state, table, triggered, with, with_hpa,
     };
     use crate::findings::{Code, find};
 
@@ -565,7 +565,7 @@ mod tests {
             let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
             let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
             let most = json!({"spec": {"minReplicas": least, "maxReplicas": 2}});
-            let items = with(&items, "HorizontalPodAutoscaler", &most);
+            let items = with_hpa(&items, &most);
             assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
             said(Code::MetricFailing, &items).summary
         };
@@ -595,9 +595,8 @@ mod tests {
         };
         // For a target of type Value, KEDA divides by the ready pods.
         let metric = build::external("s0-prometheus", &build::value("10"));
-        let of_value = with(
+        let of_value = with_hpa(
             &triggered("10", "75", &failing),
-            "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [metric]}}),
         );
         said(Code::MetricFailing, &of_value);

@@ -105,7 +105,7 @@ mod tests {
     use crate::build;
     use crate::findings::Facts;
     use crate::findings::path::testing::{at_once, pods, queue_of};
-    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_hpa, with_spec};
 
     #[test]
     fn a_minimum_that_cannot_be_lower() {
@@ -172,7 +172,7 @@ mod tests {
     fn what_may_be_on_purpose() {
         let pinned = |items: &[Value]| {
             let spec = json!({"spec": {"minReplicas": 4, "maxReplicas": 4}});
-            said(Code::AtMin, &with(items, "HorizontalPodAutoscaler", &spec))
+            said(Code::AtMin, &with_hpa(items, &spec))
         };
         let text = pinned(&state(&[cpu()], &["10m"; 4]));
         assert_eq!(

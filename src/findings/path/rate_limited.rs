@@ -156,7 +156,7 @@ mod tests {
 
     use crate::build;
     use crate::findings::path::testing::queue_of;
-    use crate::findings::testing::{cpu, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, said, state, with, with_hpa, with_spec};
 
     /// Passes are 15 seconds apart, which a shorter period or window does not change.
     #[test]
@@ -164,11 +164,7 @@ mod tests {
         let policy = |seconds: i32| {
             let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
             let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-            with(
-                &state(&[cpu()], &["90m"; 4]),
-                "HorizontalPodAutoscaler",
-                &spec,
-            )
+            with_hpa(&state(&[cpu()], &["90m"; 4]), &spec)
         };
         let says = |items: &[Value]| {
             let evidence = said(Code::RateLimited, items).evidence;
@@ -189,11 +185,7 @@ mod tests {
             }
             let rules = json!({"stabilizationWindowSeconds": seconds});
             let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
-            let evidence = said(
-                Code::StartingPods,
-                &with(&items, "HorizontalPodAutoscaler", &spec),
-            )
-            .evidence;
+            let evidence = said(Code::StartingPods, &with_hpa(&items, &spec)).evidence;
             evidence.into_iter().find(|it| it.contains("has no effect"))
         };
         let none = "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
@@ -215,7 +207,7 @@ mod tests {
     fn a_value_below_0() {
         let items = queue_of(&build::average("30"), "-50", 4);
         let most = json!({"spec": {"maxReplicas": 100}});
-        let items = with(&items, "HorizontalPodAutoscaler", &most);
+        let items = with_hpa(&items, &most);
         let text = said(Code::RateLimited, &items);
         assert_eq!(text.severity, Severity::Warning);
         let look = "Look at queue first: the API reports -50, ";
@@ -233,11 +225,7 @@ mod tests {
                 &["50m"; 4],
             );
             let values = build::external_values([json!({"metricName": name, "value": "163500"})]);
-            with(
-                &[items, vec![values]].concat(),
-                "HorizontalPodAutoscaler",
-                &spec,
-            )
+            with_hpa(&[items, vec![values]].concat(), &spec)
         };
         for (name, severity, advice) in [
             (
@@ -295,11 +283,7 @@ mod tests {
     fn a_policy_that_is_used_up() {
         let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
         let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-        let items = with(
-            &state(&[cpu()], &["90m"; 7]),
-            "HorizontalPodAutoscaler",
-            &spec,
-        );
+        let items = with_hpa(&state(&[cpu()], &["90m"; 7]), &spec);
         let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
         let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
         let text = said(Code::RateLimited, &items);

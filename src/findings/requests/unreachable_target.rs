@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, of_kind, owned};
-    use crate::findings::testing::{state, table, with, with_spec};
+    use crate::findings::testing::{state, table, with, with_hpa, with_spec};
 
     #[test]
     fn a_target_that_limits_keep_out_of_reach() {
@@ -422,11 +422,7 @@ mod tests {
             with(&set, "StatefulSet", &strategy)
         };
         let average = json!({"spec": {"metrics": [build::resource("cpu", &build::average("70"))]}});
-        let in_cores = with(
-            &limited(70, Some("100m"), "99m"),
-            "HorizontalPodAutoscaler",
-            &average,
-        );
+        let in_cores = with_hpa(&limited(70, Some("100m"), "99m"), &average);
         let of_pods = json!({"spec": {"resources": {"limits": {"cpu": "100m"}}}});
         let states = [
             // 99% is 11% above 89%, and 10% above 90%.
@@ -465,9 +461,8 @@ mod tests {
             ("without limits", limited(120, None, "99m")),
             (
                 "with a tolerance that no value exceeds",
-                with(
+                with_hpa(
                     &limited(120, Some("100m"), "99m"),
-                    "HorizontalPodAutoscaler",
                     &json!({"spec": {"behavior": {"scaleUp": {"tolerance": "1E"}}}}),
                 ),
             ),

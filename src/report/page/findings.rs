@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{pass, state, with};
+    use crate::findings::testing::{pass, state, with, with_hpa};
     use crate::findings::{find, views};
     use crate::report::Explanation;
     use crate::report::page::Page;
@@ -167,7 +167,7 @@ mod tests {
                 .map(|it| json!({"replicas": it, "time": "2026-11-21T05:58:00Z"}));
             let recommendations: Vec<_> = recommendations.collect();
             let items = state(std::slice::from_ref(&cpu), &vec![usage; replicas]);
-            let items = with(&items, "HorizontalPodAutoscaler", &json!({ "spec": spec }));
+            let items = with_hpa(&items, &json!({ "spec": spec }));
             let items = with(
                 &items,
                 "ControllerState",

@@ -36,59 +36,32 @@ struct PodsSeen {
     strangers: usize,
 }
 
-/// A metric that could be computed.
-struct Computed {
-    calculated: Calculated,
-    /// The controller's name for it.
-    name: String,
-    current: MetricValueStatus,
-}
-
-/// A metric that could not be computed.
-enum MetricFailure {
-    /// The controller fails as well.
-    Error(MetricError),
+/// The reason why a metric has no proposal.
+enum MetricFailure<E> {
+    /// The controller fails as well, with this error.
+    Error(E),
     /// The controller may have an answer that is missing here.
     Unread(UnreadCause),
 }
 
-impl From<MetricError> for MetricFailure {
-    fn from(error: MetricError) -> Self {
+impl<E> From<E> for MetricFailure<E> {
+    fn from(error: E) -> Self {
         Self::Error(error)
     }
 }
 
-/// The reason why the computation of a metric ended, before its errors are wrapped.
-enum MetricStop {
-    Error(String),
-    Unread(UnreadCause),
-}
-
-impl From<String> for MetricStop {
-    fn from(error: String) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl MetricStop {
+impl<E> MetricFailure<E> {
     /// Wraps the error, as the controller does.
-    fn wrap(self, wrap: impl FnOnce(String) -> String) -> Self {
+    fn wrap<F>(self, wrap: impl FnOnce(E) -> F) -> MetricFailure<F> {
         match self {
-            Self::Error(e) => Self::Error(wrap(e)),
-            unread @ Self::Unread(_) => unread,
-        }
-    }
-
-    fn fail(self, fail: impl FnOnce(String) -> MetricError) -> MetricFailure {
-        match self {
-            Self::Error(e) => fail(e).into(),
+            Self::Error(e) => MetricFailure::Error(wrap(e)),
             Self::Unread(unread) => MetricFailure::Unread(unread),
         }
     }
 }
 
-fn unfetched(api: &str, error: &str) -> MetricStop {
-    MetricStop::Error(format!(
+fn unfetched(api: &str, error: &str) -> MetricFailure<String> {
+    MetricFailure::Error(format!(
         "unable to fetch metrics from {api} metrics API: {error}"
     ))
 }
@@ -102,10 +75,10 @@ fn object_error(message: &str, error: &str) -> MetricError {
 }
 
 /// Returns why an answer has no values, if its request failed.
-fn failed(answer: &MetricAnswer, api: &str) -> Option<MetricStop> {
+fn failed(answer: &MetricAnswer, api: &str) -> Option<MetricFailure<String>> {
     match answer {
         MetricAnswer::Failed(e) => Some(unfetched(api, e)),
-        MetricAnswer::Unread(unread) => Some(MetricStop::Unread(unread.clone())),
+        MetricAnswer::Unread(unread) => Some(MetricFailure::Unread(unread.clone())),
         _ => None,
     }
 }
@@ -139,82 +112,50 @@ impl<'s> MetricContext<'s> {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
         let mut seen = PodsSeen::default();
-        let (mut step, outcome) = match spec.source() {
-            MetricSource::Resource(source) => (
-                describe(&source.name, &source.target),
-                self.resource(&source.name, None, &source.target, answer, &mut seen),
-            ),
-            MetricSource::ContainerResource(source) => (
-                MetricStep {
-                    container: Some(source.container.clone()),
-                    ..describe(&source.name, &source.target)
-                },
-                self.resource(
-                    &source.name,
-                    Some(&source.container),
-                    &source.target,
-                    answer,
-                    &mut seen,
-                ),
-            ),
-            MetricSource::Pods(source) => (
-                describe_selected(&source.metric, &source.target),
-                self.pods(source, answer, &mut seen),
-            ),
-            MetricSource::Object(source) => (
-                MetricStep {
-                    described_object: Some(source.described_object.to_string()),
-                    ..describe_selected(&source.metric, &source.target.of_its_type())
-                },
-                self.object(source, answer, &mut seen),
-            ),
-            MetricSource::External(source) => (
-                describe_selected(&source.metric, &source.target),
-                self.external(source, answer, &mut seen),
-            ),
+        let outcome = match spec.source() {
+            MetricSource::Resource(source) => {
+                self.resource(&source.name, None, &source.target, answer, &mut seen)
+            }
+            MetricSource::ContainerResource(source) => {
+                let container = Some(&*source.container);
+                self.resource(&source.name, container, &source.target, answer, &mut seen)
+            }
+            MetricSource::Pods(source) => self.pods(source, answer, &mut seen),
+            MetricSource::Object(source) => self.object(source, answer, &mut seen),
+            MetricSource::External(source) => self.external(source, answer, &mut seen),
             MetricSource::Unknown => {
                 let error = format!("unknown metric source type {}", go::quote(&spec.type_));
-                (
-                    describe("", &MetricTarget::default()),
-                    Err(MetricError {
-                        reason: "InvalidMetricSourceType",
-                        message: error.clone(),
-                        error,
-                    }
-                    .into()),
-                )
+                Err(MetricFailure::Error(MetricError {
+                    reason: "InvalidMetricSourceType",
+                    message: error.clone(),
+                    error,
+                }))
             }
         };
-        step.index = index;
-        spec.type_.clone_into(&mut step.type_);
-        step.tolerance = self.tolerances;
-        step.pods = seen.rows;
-        step.strangers = seen.strangers;
-        step.result = match outcome {
-            Ok(computed) => {
-                let Calculated {
-                    replicas,
-                    ratio,
-                    because,
-                    filled,
-                    counted,
-                    total,
-                } = computed.calculated;
-                MetricResult::Proposal(Proposal {
-                    replicas,
-                    metric_name: computed.name,
-                    current: computed.current,
-                    total: total.map(|milli| Quantity::from_milli(milli, Format::DecimalSI)),
-                    ratio,
-                    counted,
-                    filled,
-                    because,
-                })
-            }
-            Err(MetricFailure::Error(error)) => MetricResult::Error(error),
-            Err(MetricFailure::Unread(unread)) => MetricResult::Unread(unread),
+        let selector = spec
+            .identifier()
+            .and_then(|metric| metric.selector.as_ref());
+        let target = match spec.source() {
+            MetricSource::Object(source) => source.target.of_its_type(),
+            _ => spec.target().cloned().unwrap_or_default(),
         };
-        step
+        MetricStep {
+            index,
+            type_: spec.type_.clone(),
+            name: spec.name().to_owned(),
+            container: spec.container().map(str::to_owned),
+            described_object: spec.described_object().map(ToString::to_string),
+            selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
+            target,
+            tolerance: self.tolerances,
+            result: match outcome {
+                Ok(proposal) => MetricResult::Proposal(proposal),
+                Err(MetricFailure::Error(error)) => MetricResult::Error(error),
+                Err(MetricFailure::Unread(unread)) => MetricResult::Unread(unread),
+            },
+            pods: seen.rows,
+            strangers: seen.strangers,
+        }
     }
 
     /// Returns the status of an evaluated metric; zero-valued if it has no proposal.
@@ -277,7 +218,7 @@ impl<'s> MetricContext<'s> {
         target: &MetricTarget,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, MetricFailure> {
+    ) -> Result<Proposal, MetricFailure<MetricError>> {
         let fail = |e| self.resource_error(resource, container, e);
         if container.is_some() && self.rules.rejects_container_metrics {
             let error = "ContainerResource metric type is not supported: disabled by the feature \
@@ -312,10 +253,7 @@ impl<'s> MetricContext<'s> {
         };
         let (calculated, usage) = self
             .resource_replicas(resource, container, wanted, answer, seen)
-            .map_err(|stop| {
-                stop.wrap(|e| format!("failed to get {resource} {kind}: {e}"))
-                    .fail(fail)
-            })?;
+            .map_err(|stop| stop.wrap(|e| fail(format!("failed to get {resource} {kind}: {e}"))))?;
 
         let format = if self.rules.binary_memory && resource == "memory" {
             Format::BinarySI
@@ -336,11 +274,7 @@ impl<'s> MetricContext<'s> {
                 format!("{resource} resource utilization (percentage of request)")
             }
         };
-        Ok(Computed {
-            calculated,
-            name,
-            current,
-        })
+        Ok(calculated.named(name, current))
     }
 
     fn resource_error(
@@ -374,7 +308,7 @@ impl<'s> MetricContext<'s> {
         target: PerPodTarget,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<(Calculated, Usage), MetricStop> {
+    ) -> Result<(Calculated, Usage), MetricFailure<String>> {
         let metrics = match failed(answer, "resource") {
             Some(stop) => Err(stop),
             None if self.snapshot.pod_metrics.is_empty() => {
@@ -432,10 +366,10 @@ impl<'s> MetricContext<'s> {
         source: &PodsMetricSource,
         answer: &'s MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, MetricFailure> {
+    ) -> Result<Proposal, MetricFailure<MetricError>> {
         let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
-            .map_err(MetricStop::from)
+            .map_err(MetricFailure::from)
             .and_then(|()| {
                 let values = match (failed(answer, "custom"), answer) {
                     (Some(stop), _) => Err(stop),
@@ -466,18 +400,13 @@ impl<'s> MetricContext<'s> {
                 )?)
             })
             .map_err(|stop| {
-                stop.fail(|e| MetricError {
+                stop.wrap(|e| MetricError {
                     reason: "FailedGetPodsMetric",
                     error: format!("failed to get pods metric value: {e}"),
                     message: e,
                 })
             })?;
-        let current = average(usage.value);
-        Ok(Computed {
-            calculated,
-            name: format!("pods metric {metric}"),
-            current,
-        })
+        Ok(calculated.named(format!("pods metric {metric}"), average(usage.value)))
     }
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are kept for the
@@ -533,7 +462,7 @@ impl<'s> MetricContext<'s> {
         source: &ObjectMetricSource,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, MetricFailure> {
+    ) -> Result<Proposal, MetricFailure<MetricError>> {
         let fail = |e: String| object_error(&e, &e);
         check_selector(&source.metric).map_err(fail)?;
         let metric = &source.metric.name;
@@ -547,49 +476,52 @@ impl<'s> MetricContext<'s> {
             ("Value", Some(wanted), _) => {
                 let usage = self
                     .object_usage(source, answer)
-                    .map_err(|stop| stop.fail(fail))?;
-                let calculated = replicas::from_value(
-                    usage,
-                    wanted.milli_value(),
-                    self.terms(),
-                    self.scale.spec_replicas,
-                    &self.pods,
-                    &mut seen.rows,
-                )
-                .map_err(fail)?;
-                (
-                    calculated,
-                    format!("{} metric {metric}", described.kind),
-                    value(usage),
-                )
+                    .map_err(|stop| stop.wrap(fail))?;
+                let calculated = self.value_of_total(usage, wanted, seen).map_err(fail)?;
+                let name = format!("{} metric {metric}", described.kind);
+                (calculated, name, value(usage))
             }
             ("AverageValue", _, Some(wanted)) => {
                 let usage = self.object_usage(source, answer).map_err(|stop| {
-                    stop.fail(|e| {
+                    stop.wrap(|e| {
                         object_error(&e, &format!("failed to get {metric} object metric: {e}"))
                     })
                 })?;
-                let calculated = replicas::from_total(
-                    usage,
-                    wanted.milli_value(),
-                    self.terms(),
-                    self.scale.status_replicas,
-                    false,
-                );
-                let mean =
-                    replicas::average_over(usage, self.scale.status_replicas, &self.rules, false);
-                (calculated, external_name(&source.metric), average(mean))
+                let (calculated, current) = self.average_of_total(usage, wanted, false);
+                (calculated, external_name(&source.metric), current)
             }
             _ => {
                 let e = "invalid object metric source: neither a value target nor an average value target was set";
                 return Err(fail(e.to_owned()).into());
             }
         };
-        Ok(Computed {
-            calculated,
-            name,
-            current,
-        })
+        Ok(calculated.named(name, current))
+    }
+
+    /// Compares one value with a target for the whole workload.
+    fn value_of_total(
+        &self,
+        usage: i64,
+        target: &Quantity,
+        seen: &mut PodsSeen,
+    ) -> Result<Calculated, String> {
+        let (terms, current) = (self.terms(), self.scale.spec_replicas);
+        let milli = target.milli_value();
+        replicas::from_value(usage, milli, terms, current, &self.pods, &mut seen.rows)
+    }
+
+    /// Compares one value with a target for each replica; also returns the average for the status.
+    fn average_of_total(
+        &self,
+        usage: i64,
+        target: &Quantity,
+        saturate: bool,
+    ) -> (Calculated, MetricValueStatus) {
+        let (terms, replicas) = (self.terms(), self.scale.status_replicas);
+        let milli = target.milli_value();
+        let calculated = replicas::from_total(usage, milli, terms, replicas, saturate);
+        let mean = replicas::average_over(usage, replicas, &self.rules, saturate);
+        (calculated, average(mean))
     }
 
     /// The value of the object (`GetObjectMetric`).
@@ -597,7 +529,7 @@ impl<'s> MetricContext<'s> {
         &self,
         source: &ObjectMetricSource,
         answer: &MetricAnswer,
-    ) -> Result<i64, MetricStop> {
+    ) -> Result<i64, MetricFailure<String>> {
         let stop = match (failed(answer, "custom"), answer) {
             (Some(stop), _) => stop,
             (None, MetricAnswer::Object(values)) => match values[..] {
@@ -633,66 +565,45 @@ impl<'s> MetricContext<'s> {
         source: &ExternalMetricSource,
         answer: &MetricAnswer,
         seen: &mut PodsSeen,
-    ) -> Result<Computed, MetricFailure> {
+    ) -> Result<Proposal, MetricFailure<MetricError>> {
         let metric = &source.metric.name;
         let (calculated, current) = if let Some(wanted) = &source.target.average_value {
             let prefix = format!("failed to get {metric} external metric: ");
             let values = self
                 .external_values(source, answer)
-                .map_err(|stop| stop.fail(|e| self.external_error(metric, &prefix, e)))?;
+                .map_err(|stop| stop.wrap(|e| self.external_error(metric, &prefix, e)))?;
             let saturate = self.rules.average_saturates;
             let usage = if saturate {
                 sum_until_negative(values)
             } else {
                 sum(values)
             };
-            let calculated = replicas::from_total(
-                usage,
-                wanted.milli_value(),
-                self.terms(),
-                self.scale.status_replicas,
-                saturate,
-            );
-            let status_replicas = self.scale.status_replicas;
-            let mean = replicas::average_over(usage, status_replicas, &self.rules, saturate);
-            (calculated, average(mean))
+            self.average_of_total(usage, wanted, saturate)
         } else if let Some(wanted) = &source.target.value {
             let prefix = format!("failed to get external metric {metric}: ");
             let fail = |e| self.external_error(metric, &prefix, e);
             let values = self
                 .external_values(source, answer)
-                .map_err(|stop| stop.fail(fail))?;
+                .map_err(|stop| stop.wrap(fail))?;
             let usage = if self.rules.value_saturates {
                 sum_capped(values)
             } else {
                 sum(values)
             };
-            let calculated = replicas::from_value(
-                usage,
-                wanted.milli_value(),
-                self.terms(),
-                self.scale.spec_replicas,
-                &self.pods,
-                &mut seen.rows,
-            )
-            .map_err(fail)?;
+            let calculated = self.value_of_total(usage, wanted, seen).map_err(fail)?;
             (calculated, value(usage))
         } else {
             let e = "invalid external metric source: neither a value target nor an average value target was set";
             return Err(self.external_error(metric, "", e.to_owned()).into());
         };
-        Ok(Computed {
-            calculated,
-            name: external_name(&source.metric),
-            current,
-        })
+        Ok(calculated.named(external_name(&source.metric), current))
     }
 
     fn external_values<'a>(
         &self,
         source: &ExternalMetricSource,
         answer: &'a MetricAnswer,
-    ) -> Result<&'a [ExternalValue], MetricStop> {
+    ) -> Result<&'a [ExternalValue], MetricFailure<String>> {
         check_selector(&source.metric)?;
         let stop = match (failed(answer, "external"), answer) {
             (Some(stop), _) => stop,
@@ -726,34 +637,6 @@ impl<'s> MetricContext<'s> {
 
 const NO_ANSWER: MetricAnswer = MetricAnswer::PodMetrics;
 
-fn describe_selected(metric: &MetricIdentifier, target: &MetricTarget) -> MetricStep {
-    let selector = metric.selector.as_ref();
-    MetricStep {
-        selector: selector.map(|selector| LabelSelector::go_string(Some(selector))),
-        ..describe(&metric.name, target)
-    }
-}
-
-fn describe(name: &str, target: &MetricTarget) -> MetricStep {
-    MetricStep {
-        index: 0,
-        type_: String::new(),
-        name: name.to_owned(),
-        container: None,
-        described_object: None,
-        selector: None,
-        target: target.clone(),
-        tolerance: Tolerances { down: 0.0, up: 0.0 },
-        result: MetricResult::Error(MetricError {
-            reason: "",
-            message: String::new(),
-            error: String::new(),
-        }),
-        pods: Vec::new(),
-        strangers: 0,
-    }
-}
-
 /// Returns the sum, wrapping.
 fn sum(values: &[ExternalValue]) -> i64 {
     values.iter().fold(0, |sum, ExternalValue { value, .. }| {
@@ -786,13 +669,12 @@ fn sum_capped(values: &[ExternalValue]) -> i64 {
 }
 
 fn check_selector(metric: &MetricIdentifier) -> Result<(), String> {
-    match &metric.selector {
-        Some(selector) => selector
-            .to_selector()
-            .map(|_| ())
-            .map_err(|e| e.to_string()),
-        None => Ok(()),
-    }
+    let checked = metric
+        .selector
+        .as_ref()
+        .map(LabelSelector::to_selector)
+        .transpose();
+    checked.map(drop).map_err(|e| e.to_string())
 }
 
 /// The controller calls Object metrics with an average target external, too.

@@ -3,10 +3,12 @@
 //! evaluated in the controller's order, integers wrap and truncate as they do there.
 
 use super::arith::{to_i32_capped, to_i64};
-use super::decision::{Because, Fill, Filled, Group, PodCounts, PodRow};
+use super::decision::{Because, Fill, Filled, Group, PodCounts, PodRow, Proposal};
 use super::pods::{Grouped, Selected};
 use super::rules::Rules;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::snapshot::controller::Tolerances;
+use crate::snapshot::hpa::MetricValueStatus;
 
 /// The rules by which a ratio becomes replicas.
 #[derive(Debug, Clone, Copy)]
@@ -46,12 +48,36 @@ pub(super) struct Calculated {
     pub(super) total: Option<i64>,
 }
 
+impl Calculated {
+    /// Returns the proposal under the controller's name of the metric, with the value in its status.
+    pub(super) fn named(self, metric_name: String, current: MetricValueStatus) -> Proposal {
+        let Self {
+            replicas,
+            ratio,
+            because,
+            filled,
+            counted,
+            total,
+        } = self;
+        Proposal {
+            replicas,
+            metric_name,
+            current,
+            total: total.map(|milli| Quantity::from_milli(milli, Format::DecimalSI)),
+            ratio,
+            counted,
+            filled,
+            because,
+        }
+    }
+}
+
 /// The mean usage as reported, before anything is filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
     /// Share of the requests in percent, for utilization.
     pub(super) percent: Option<i32>,
-    /// Milli-units, or the total value if the metric is not per pod.
+    /// In milli-units.
     pub(super) value: i64,
 }
 
@@ -76,96 +102,90 @@ pub(super) fn from_pods(
         row.counted = row.value.filter(|_| row.group == Group::Ready);
     }
     let counts = grouped.counts;
-    let (ratio, usage) = ratio(grouped, target, terms.rules)?;
+    let (ratio, usage) = usage_ratio(grouped, target, terms.rules)?;
     let unready_as_zero = counts.unready > 0 && ratio > 1.0;
-    if !unready_as_zero && counts.missing == 0 {
+    let (replicas, because, filled) = if unready_as_zero || counts.missing > 0 {
+        let filled = fill(grouped, target, terms, ratio, unready_as_zero)?;
+        let (replicas, because) = from_filled(&filled, ratio, terms, current);
+        (replicas, because, Some(filled))
+    } else if terms.is_within(ratio) {
+        (current, Because::WithinTolerance, None)
+    } else {
         // Only ready pods are multiplied: the answer may go against the direction of the ratio.
         let multiplied = terms.rules.replicas((ratio * counts.ready as f64).ceil());
-        let (replicas, because) = if terms.is_within(ratio) {
-            (current, Because::WithinTolerance)
-        } else {
-            (multiplied, Because::RatioTimesReady)
-        };
-        let calculated = Calculated {
-            replicas,
-            ratio,
-            because,
-            filled: None,
-            counted: Some(counts),
-            total: None,
-        };
-        return Ok((calculated, usage));
-    }
-
-    let mut missing = Fill::None;
-    let mut missing_percent = None;
-    if counts.missing > 0 && ratio < 1.0 {
-        missing = Fill::Target;
-        missing_percent = match target {
-            PerPodTarget::Utilization(percent) if terms.rules.missing_at_target => {
-                Some(i64::from(percent.max(100)))
-            }
-            PerPodTarget::Utilization(_) => Some(100),
-            PerPodTarget::Average(_) => None,
-        };
-    } else if counts.missing > 0 && (ratio > 1.0 || terms.fills_zero(target, ratio)) {
-        missing = Fill::Zero;
-    }
-    for row in &mut grouped.rows {
-        match row.group {
-            Group::Missing => {
-                row.counted = match (missing, target, missing_percent) {
-                    (Fill::None, ..) => None,
-                    (Fill::Zero, ..) => Some(0),
-                    (Fill::Target, PerPodTarget::Average(average), _) => Some(average),
-                    (Fill::Target, PerPodTarget::Utilization(_), percent) => {
-                        let request = row.request.unwrap_or_default();
-                        Some(request.wrapping_mul(percent.unwrap_or(100)) / 100)
-                    }
-                }
-            }
-            Group::Unready if unready_as_zero => row.counted = Some(0),
-            _ => {}
-        }
-    }
-
-    let (new_ratio, _) = self::ratio(grouped, target, terms.rules)?;
-    let size = grouped.strangers.len()
-        + grouped
-            .rows
-            .iter()
-            .filter(|row| row.counted.is_some())
-            .count();
-    let multiplied = terms.rules.replicas((new_ratio * size as f64).ceil());
-    let (replicas, because) = if terms.is_within(new_ratio) {
-        (current, Because::FilledWithinTolerance)
-    } else if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
-        (current, Because::DirectionFlips)
-    } else if (new_ratio < 1.0 && multiplied > current) || (new_ratio > 1.0 && multiplied < current)
-    {
-        (current, Because::CountFlips)
-    } else {
-        (multiplied, Because::RatioTimesFilled)
-    };
-    let filled = Filled {
-        ratio: new_ratio,
-        size,
-        missing_percent,
-        missing,
-        unready_as_zero,
+        (multiplied, Because::RatioTimesReady, None)
     };
     let calculated = Calculated {
         replicas,
         ratio,
         because,
-        filled: Some(filled),
+        filled,
         counted: Some(counts),
         total: None,
     };
     Ok((calculated, usage))
 }
 
-fn ratio(
+/// Assumes values for missing and unready pods, against the direction of the ratio, and computes it again.
+fn fill(
+    grouped: &mut Grouped<'_>,
+    target: PerPodTarget,
+    terms: Terms<'_>,
+    ratio: f64,
+    unready_as_zero: bool,
+) -> Result<Filled, String> {
+    let (missing, missing_percent) = match target {
+        _ if grouped.counts.missing == 0 => (Fill::None, None),
+        PerPodTarget::Utilization(percent) if ratio < 1.0 => {
+            let least = if terms.rules.missing_at_target {
+                percent
+            } else {
+                100
+            };
+            (Fill::Target, Some(i64::from(least.max(100))))
+        }
+        PerPodTarget::Average(_) if ratio < 1.0 => (Fill::Target, None),
+        _ if ratio > 1.0 || terms.fills_zero(target, ratio) => (Fill::Zero, None),
+        _ => (Fill::None, None),
+    };
+    for row in &mut grouped.rows {
+        row.counted = match (row.group, missing, target, missing_percent) {
+            (Group::Unready, ..) if unready_as_zero => Some(0),
+            (Group::Missing, Fill::Zero, ..) => Some(0),
+            (Group::Missing, Fill::Target, PerPodTarget::Average(average), _) => Some(average),
+            (Group::Missing, Fill::Target, _, Some(percent)) => {
+                Some(row.request.unwrap_or_default().wrapping_mul(percent) / 100)
+            }
+            _ => row.counted,
+        };
+    }
+    let (ratio, _) = usage_ratio(grouped, target, terms.rules)?;
+    let known = grouped.rows.iter().filter(|row| row.counted.is_some());
+    Ok(Filled {
+        ratio,
+        size: grouped.strangers.len() + known.count(),
+        missing_percent,
+        missing,
+        unready_as_zero,
+    })
+}
+
+/// Computes replicas from the second ratio, unless it reverses the first ratio or the direction of the count.
+fn from_filled(filled: &Filled, first: f64, terms: Terms<'_>, current: i32) -> (i32, Because) {
+    let ratio = filled.ratio;
+    let multiplied = terms.rules.replicas((ratio * filled.size as f64).ceil());
+    if terms.is_within(ratio) {
+        (current, Because::FilledWithinTolerance)
+    } else if (first < 1.0 && ratio > 1.0) || (first > 1.0 && ratio < 1.0) {
+        (current, Because::DirectionFlips)
+    } else if (ratio < 1.0 && multiplied > current) || (ratio > 1.0 && multiplied < current) {
+        (current, Because::CountFlips)
+    } else {
+        (multiplied, Because::RatioTimesFilled)
+    }
+}
+
+fn usage_ratio(
     grouped: &Grouped<'_>,
     target: PerPodTarget,
     rules: &Rules,

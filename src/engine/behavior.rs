@@ -30,8 +30,21 @@ pub(crate) struct Normalized {
     pub(crate) limit: LimitStep,
 }
 
+/// Normalizes a proposal: stabilization, then limits.
+pub(crate) fn normalize(
+    wanted: BehaviorInput,
+    behavior: Option<&Behavior>,
+    rules: &Rules,
+    memory: &mut Memory,
+) -> Normalized {
+    match behavior {
+        None => without_behavior(wanted, memory),
+        Some(behavior) => with_behavior(wanted, behavior, rules, memory),
+    }
+}
+
 /// Normalizes without `behavior`.
-pub(crate) fn without_behavior(wanted: BehaviorInput, memory: &mut Memory) -> Normalized {
+fn without_behavior(wanted: BehaviorInput, memory: &mut Memory) -> Normalized {
     let BehaviorInput {
         current,
         desired,
@@ -99,7 +112,7 @@ pub(crate) fn without_behavior(wanted: BehaviorInput, memory: &mut Memory) -> No
 }
 
 /// Normalizes with `behavior`.
-pub(crate) fn with_behavior(
+fn with_behavior(
     wanted: BehaviorInput,
     behavior: &Behavior,
     rules: &Rules,
@@ -126,39 +139,27 @@ pub(crate) fn with_behavior(
     } = wanted;
     let desired = stabilized.result;
     let (replicas, limited_reason, rate) = if desired > current {
-        let rate = events.limit(current, up_rules, Direction::Up);
-        let limit = rate.replicas.max(current);
-        let (cap, reason) = if max > limit {
-            (limit, "ScaleUpLimit")
+        let mut rate = events.limit(current, up_rules, Direction::Up);
+        rate.replicas = rate.replicas.max(current);
+        let (cap, reason) = if max > rate.replicas {
+            (rate.replicas, "ScaleUpLimit")
         } else {
             (max, "TooManyReplicas")
         };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
-        if desired > cap {
-            (cap, reason, Some(rate))
-        } else {
-            (desired, "DesiredWithinRange", Some(rate))
-        }
+        let limited = (desired > cap).then_some((cap, reason));
+        let (replicas, reason) = limited.unwrap_or((desired, "DesiredWithinRange"));
+        (replicas, reason, Some(rate))
     } else if desired < current {
-        let rate = events.limit(current, down_rules, Direction::Down);
-        let limit = rate.replicas.min(current);
-        let (floor, reason) = if min < limit {
-            (limit, "ScaleDownLimit")
+        let mut rate = events.limit(current, down_rules, Direction::Down);
+        rate.replicas = rate.replicas.min(current);
+        let (floor, reason) = if min < rate.replicas {
+            (rate.replicas, "ScaleDownLimit")
         } else {
             (min, "TooFewReplicas")
         };
-        let rate = RateLimit {
-            replicas: limit,
-            ..rate
-        };
-        if desired < floor {
-            (floor, reason, Some(rate))
-        } else {
-            (desired, "DesiredWithinRange", Some(rate))
-        }
+        let limited = (desired < floor).then_some((floor, reason));
+        let (replicas, reason) = limited.unwrap_or((desired, "DesiredWithinRange"));
+        (replicas, reason, Some(rate))
     } else {
         (desired, "DesiredWithinRange", None)
     };
@@ -433,9 +434,37 @@ mod tests {
     use super::*;
     use crate::snapshot::controller::Controller;
 
+    fn now() -> Timestamp {
+        "2026-11-21T06:00:00Z".parse().unwrap()
+    }
+
+    fn rules() -> Rules {
+        Rules::of(&Controller::new("v1.36".parse().unwrap()))
+    }
+
+    /// With bounds that change nothing.
+    fn wanted(current: i32, desired: i32, seconds: i64) -> BehaviorInput {
+        BehaviorInput {
+            current,
+            desired,
+            min: 1,
+            max: 10,
+            now: now(),
+            downscale_stabilization: SignedDuration::from_secs(seconds),
+        }
+    }
+
+    fn event(replicas: i32, time: Timestamp, outdated: bool) -> ScaleEvent {
+        ScaleEvent {
+            replicas,
+            time,
+            outdated,
+        }
+    }
+
     #[test]
     fn an_event_once_outdated_is_overwritten_though_periods_are_longer_now() {
-        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let now = now();
         let ago = |seconds| now - SignedDuration::from_secs(seconds);
         let policy = ScalingPolicy {
             type_: "Pods".to_owned(),
@@ -448,11 +477,6 @@ mod tests {
                 ..ScalingRules::default()
             }),
             scale_down: None,
-        };
-        let event = |replicas, time, outdated| ScaleEvent {
-            replicas,
-            time,
-            outdated,
         };
         for (before, after) in [
             (vec![event(1, ago(10), true)], vec![event(4, now, false)]),
@@ -492,9 +516,9 @@ mod tests {
 
     #[test]
     fn a_recommendation_at_the_cutoff_counts_only_without_behavior() {
-        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let now = now();
         let window = SignedDuration::from_secs(60);
-        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
+        let rules = rules();
         let windows = ScalingRules {
             stabilization_window_seconds: Some(60),
             ..ScalingRules::default()
@@ -502,14 +526,6 @@ mod tests {
         let behavior = Behavior {
             scale_up: Some(windows.clone()),
             scale_down: Some(windows),
-        };
-        let wanted = |current, desired| BehaviorInput {
-            current,
-            desired,
-            min: 1,
-            max: 10,
-            now,
-            downscale_stabilization: window,
         };
         for (nanoseconds, without, down, up) in [
             (-1, (3, false, 1), (3, false, 1), (6, false, 1)),
@@ -522,7 +538,7 @@ mod tests {
                 ..Memory::default()
             };
             let mut after = memory.clone();
-            let normalized = without_behavior(wanted(5, 3), &mut after);
+            let normalized = without_behavior(wanted(5, 3, 60), &mut after);
             assert_eq!(
                 stabilized(&normalized, &after),
                 without,
@@ -530,7 +546,7 @@ mod tests {
             );
             for (current, desired, expected) in [(5, 3, down), (3, 6, up)] {
                 let mut after = memory.clone();
-                let wanted = wanted(current, desired);
+                let wanted = wanted(current, desired, 60);
                 let normalized = with_behavior(wanted, &behavior, &rules, &mut after);
                 assert_eq!(
                     stabilized(&normalized, &after),
@@ -544,22 +560,15 @@ mod tests {
     /// Its slot in the list is reused only once both windows are past it (`Before` upstream).
     #[test]
     fn a_recommendation_at_the_cutoff_of_the_longer_window_stays() {
-        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
+        let now = now();
+        let rules = rules();
         let window = |seconds| {
             Some(ScalingRules {
                 stabilization_window_seconds: Some(seconds),
                 ..ScalingRules::default()
             })
         };
-        let wanted = BehaviorInput {
-            current: 5,
-            desired: 5,
-            min: 1,
-            max: 10,
-            now,
-            downscale_stabilization: SignedDuration::from_secs(300),
-        };
+        let wanted = wanted(5, 5, 300);
         for (up, down) in [(30, 60), (60, 30)] {
             let behavior = Behavior {
                 scale_up: window(up),
@@ -585,15 +594,7 @@ mod tests {
 
     #[test]
     fn what_recommends_the_same_holds_nothing() {
-        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        let wanted = BehaviorInput {
-            current: 5,
-            desired: 3,
-            min: 1,
-            max: 10,
-            now,
-            downscale_stabilization: SignedDuration::from_secs(60),
-        };
+        let now = now();
         let recommendations = vec![Recommendation {
             replicas: 3,
             time: now,
@@ -602,38 +603,17 @@ mod tests {
             recommendations,
             ..Memory::default()
         };
-        let normalized = without_behavior(wanted, &mut memory);
+        let normalized = without_behavior(wanted(5, 3, 60), &mut memory);
         assert_eq!(stabilized(&normalized, &memory), (3, false, 2));
     }
 
-    #[test]
-    fn a_change_at_the_start_of_a_period_no_longer_counts() {
-        let since: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
-        for (nanoseconds, counted) in [(-1, 0), (0, 0), (1, 4)] {
-            let time = since + SignedDuration::from_nanos(nanoseconds);
-            let event = ScaleEvent {
-                replicas: 4,
-                time,
-                outdated: false,
-            };
-            let changes = Changes::of(&[event]);
-            assert_eq!(changes.since(since), counted, "{nanoseconds}");
-        }
-    }
-
-    /// In any order, and with a sum that wraps.
+    /// In any order, and with a sum that wraps. A change at the start of a period no longer counts.
     #[test]
     fn the_changes_after_a_time_add_up() {
-        let start: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let start = now();
         let at = |second| start + SignedDuration::from_secs(second);
-        let events = [(3, 20), (5, 10), (i32::MAX, 30), (7, 20)].map(|(replicas, second)| {
-            let time = at(second);
-            ScaleEvent {
-                replicas,
-                time,
-                outdated: false,
-            }
-        });
+        let events = [(3, 20), (5, 10), (i32::MAX, 30), (7, 20)]
+            .map(|(replicas, second)| event(replicas, at(second), false));
         let changes = Changes::of(&events);
         for (since, sum) in [
             (30, 0),
@@ -650,9 +630,9 @@ mod tests {
     /// age of the recommendation that held it, the replicas, the reason, the rate limit.
     #[test]
     fn the_trace_names_what_holds_and_what_limits() {
-        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let now = now();
         let ago = |seconds: i64| now - SignedDuration::from_secs(seconds);
-        let rules = Rules::of(&Controller::new("v1.36".parse().unwrap()));
+        let rules = rules();
         let policy = ScalingPolicy {
             type_: "Pods".to_owned(),
             value: 2,
@@ -667,11 +647,7 @@ mod tests {
             scale_up: Some(own.clone()),
             scale_down: Some(own),
         };
-        let change = |replicas| ScaleEvent {
-            replicas,
-            time: ago(10),
-            outdated: false,
-        };
+        let change = |replicas| event(replicas, ago(10), false);
         for (desired, remembered, added, removed, expected) in [
             (5, vec![], 0, 0, (5, None, 5, "DesiredWithinRange", None)),
             (6, vec![], 0, 0, (6, None, 6, "DesiredWithinRange", Some(7))),
@@ -726,12 +702,8 @@ mod tests {
                 ..Memory::default()
             };
             let wanted = BehaviorInput {
-                current: 5,
-                desired,
                 min: 3,
-                max: 10,
-                now,
-                downscale_stabilization: SignedDuration::ZERO,
+                ..wanted(5, desired, 0)
             };
             let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
             let Normalized { stabilized, limit } = normalized;

@@ -284,6 +284,16 @@ pub enum Step {
 }
 
 impl Step {
+    /// A scale that could not be read, with the reason.
+    pub(super) fn unread_scale(error: Option<String>) -> Self {
+        Self::ReadScale {
+            replicas: None,
+            status_replicas: None,
+            selector: None,
+            error,
+        }
+    }
+
     /// Returns the stabilization, if the step is one.
     pub fn stabilization(&self) -> Option<&StabilizeStep> {
         match self {

@@ -189,6 +189,8 @@ struct Reconciliation<'s> {
     outcome: Draft,
     unread: Vec<UnreadMetric>,
     proposal: Option<i32>,
+    /// The statuses of the metrics, if they were evaluated.
+    statuses: Option<Vec<MetricStatus>>,
     trace: Vec<Step>,
     /// The steps of metrics that need not be computed, in the order of the spec.
     known: &'s [Shared<MetricStep>],
@@ -242,10 +244,7 @@ struct Allowed {
 /// The metrics do not decide.
 enum NoProposal {
     /// Not for the controller either: the pass ends with this error.
-    Failed {
-        error: String,
-        statuses: Option<Vec<MetricStatus>>,
-    },
+    Failed(String),
     /// They may decide for the controller, which may have read the metrics that are unknown here.
     Unread,
 }
@@ -273,6 +272,7 @@ impl<'s> Reconciliation<'s> {
             },
             unread: Vec::new(),
             proposal: None,
+            statuses: None,
             trace: Vec::new(),
             known: &[],
         }
@@ -291,7 +291,6 @@ impl<'s> Reconciliation<'s> {
 
         let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        let mut statuses = None;
         let want = match path {
             Path::Disabled => {
                 self.condition(SCALING_ACTIVE, false, "ScalingDisabled");
@@ -311,10 +310,10 @@ impl<'s> Reconciliation<'s> {
                 replicas: min,
                 reason: BELOW_MIN.to_owned(),
             },
-            Path::Metrics => match self.follow_metrics(scale, &mut statuses) {
+            Path::Metrics => match self.follow_metrics(scale) {
                 Ok(want) => want,
-                Err(NoProposal::Failed { error, statuses }) => {
-                    self.set_failed_status(current, statuses);
+                Err(NoProposal::Failed(error)) => {
+                    self.set_failed_status(current);
                     self.event("Warning", "FailedComputeMetricsReplicas", error.clone());
                     self.outcome.error = Some(format!(
                         "failed to compute desired number of replicas based on listed metrics \
@@ -328,10 +327,10 @@ impl<'s> Reconciliation<'s> {
         };
         let rescale = want.replicas != current;
         if rescale && !self.rescale(current, &want) {
-            self.set_failed_status(current, statuses);
+            self.set_failed_status(current);
             return;
         }
-        self.set_status(current, want.replicas, statuses, rescale);
+        self.set_status(current, want.replicas, rescale);
     }
 
     /// Chooses the path for some replicas.
@@ -349,39 +348,9 @@ impl<'s> Reconciliation<'s> {
     /// Reads the target's scale. Without it the pass ends: only the condition AbleToScale changes.
     fn read_scale(&mut self) -> Option<&'s Scale> {
         let target = &self.snapshot.hpa.spec.scale_target_ref;
-        let failed = match names::group_version(&target.api_version) {
-            Err(e) => Err((
-                format!("invalid API version in scale target reference: {e}"),
-                e,
-            )),
-            Ok(_) => match &self.snapshot.scale {
-                Ok(scale) => Ok(scale),
-                Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. })) => {
-                    // What the controller would read and report is unknown.
-                    self.trace.push(Step::ReadScale {
-                        replicas: None,
-                        status_replicas: None,
-                        selector: None,
-                        error: e.lacking(),
-                    });
-                    self.outcome.is_unknown = true;
-                    return None;
-                }
-                Err(ScaleError::Mapping(e)) => Err((
-                    format!("unable to determine resource for scale target reference: {e}"),
-                    e.clone(),
-                )),
-                Err(ScaleError::Get(e)) => Err((
-                    format!(
-                        "failed to query scale subresource for {}: {e}",
-                        self.reference()
-                    ),
-                    e.clone(),
-                )),
-            },
-        };
-        match failed {
-            Ok(scale) => {
+        let version = names::group_version(&target.api_version);
+        let (error, cause) = match (version, &self.snapshot.scale) {
+            (Ok(_), Ok(scale)) => {
                 self.trace.push(Step::ReadScale {
                     replicas: Some(scale.spec_replicas),
                     status_replicas: Some(scale.status_replicas),
@@ -389,39 +358,43 @@ impl<'s> Reconciliation<'s> {
                     error: None,
                 });
                 self.condition(ABLE_TO_SCALE, true, "SucceededGetScale");
-                Some(scale)
+                return Some(scale);
             }
-            Err((error, cause)) => {
-                self.trace.push(Step::ReadScale {
-                    replicas: None,
-                    status_replicas: None,
-                    selector: None,
-                    error: Some(cause.clone()),
-                });
-                self.event("Warning", "FailedGetScale", cause.clone());
-                self.condition_with(
-                    ABLE_TO_SCALE,
-                    false,
-                    "FailedGetScale",
-                    format!(
-                        "the HPA controller was unable to get the target's current scale: {cause}"
-                    ),
-                );
-                self.outcome.error = Some(error);
-                None
+            (Ok(_), Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. }))) => {
+                // What the controller would read and report is unknown.
+                self.outcome.is_unknown = true;
+                self.trace.push(Step::unread_scale(e.lacking()));
+                return None;
             }
-        }
+            (Err(e), _) => (
+                format!("invalid API version in scale target reference: {e}"),
+                e,
+            ),
+            (Ok(_), Err(ScaleError::Mapping(e))) => (
+                format!("unable to determine resource for scale target reference: {e}"),
+                e.clone(),
+            ),
+            (Ok(_), Err(ScaleError::Get(e))) => (
+                format!(
+                    "failed to query scale subresource for {}: {e}",
+                    self.reference()
+                ),
+                e.clone(),
+            ),
+        };
+        self.trace.push(Step::unread_scale(Some(cause.clone())));
+        let message =
+            format!("the HPA controller was unable to get the target's current scale: {cause}");
+        self.condition_with(ABLE_TO_SCALE, false, "FailedGetScale", message);
+        self.event("Warning", "FailedGetScale", cause);
+        self.outcome.error = Some(error);
+        None
     }
 
-    /// The metrics path: proposals, stabilization, limits. Stores the statuses of the metrics in
-    /// `statuses`, and the error of a partial failure in the outcome.
-    fn follow_metrics(
-        &mut self,
-        scale: &'s Scale,
-        statuses: &mut Option<Vec<MetricStatus>>,
-    ) -> Result<Want, NoProposal> {
+    /// The metrics path: proposals, stabilization, limits. Stores the error of a partial failure in the outcome.
+    fn follow_metrics(&mut self, scale: &'s Scale) -> Result<Want, NoProposal> {
         let current = scale.spec_replicas;
-        let (highest, name) = self.compute_metrics(scale, statuses)?;
+        let (highest, name) = self.compute_metrics(scale)?;
         self.proposal = Some(highest);
         // A proposal of zero or less never beats the initial value, nor does its metric's name.
         let (desired, name) = if highest > 0 {
@@ -456,10 +429,9 @@ impl<'s> Reconciliation<'s> {
             now: self.snapshot.now,
             downscale_stabilization: self.snapshot.controller.downscale_stabilization,
         };
-        let Normalized { stabilized, limit } = match &self.snapshot.hpa.spec.behavior {
-            None => behavior::without_behavior(wanted, &mut self.memory),
-            Some(own) => behavior::with_behavior(wanted, own, &self.rules, &mut self.memory),
-        };
+        let own = self.snapshot.hpa.spec.behavior.as_ref();
+        let Normalized { stabilized, limit } =
+            behavior::normalize(wanted, own, &self.rules, &mut self.memory);
         let replicas = limit.result;
         self.condition(ABLE_TO_SCALE, true, stabilized.reason);
         self.condition(SCALING_LIMITED, limit.holds(), limit.reason);
@@ -478,43 +450,46 @@ impl<'s> Reconciliation<'s> {
     }
 
     /// `computeReplicasForMetrics`: returns the highest proposal and the name of its metric.
-    fn compute_metrics(
-        &mut self,
-        scale: &'s Scale,
-        statuses: &mut Option<Vec<MetricStatus>>,
-    ) -> Result<(i32, String), NoProposal> {
+    fn compute_metrics(&mut self, scale: &'s Scale) -> Result<(i32, String), NoProposal> {
         let pods = self.select_pods(scale)?;
         let context = metrics::MetricContext::new(self.snapshot, self.rules, scale, pods);
-        let total = self.snapshot.hpa.spec.metrics.len();
-        let (mut highest, mut name, mut by) = (0, String::new(), None);
+        let mut combined = CombineStep {
+            highest: 0,
+            by: None,
+            invalid: 0,
+            unread: 0,
+            total: self.snapshot.hpa.spec.metrics.len(),
+            accepted: false,
+        };
+        let mut name = String::new();
         let mut first_error = None;
-        let mut invalid = 0;
-        let mut list = Vec::with_capacity(total);
+        let mut statuses = Vec::with_capacity(combined.total);
         let mut known = self.known.iter().peekable();
-        for index in 0..total {
+        for index in 0..combined.total {
             let step = match known.next_if(|step| step.index == index) {
                 Some(step) => step.clone(),
                 None => context.compute(index).into(),
             };
-            list.push(context.status(&step));
+            statuses.push(context.status(&step));
             match &step.result {
                 MetricResult::Proposal(proposal) => {
                     // While no proposal is above zero, the latest metric counts, even with a
                     // negative proposal.
-                    if highest == 0 || proposal.replicas > highest {
-                        highest = proposal.replicas;
+                    if combined.highest == 0 || proposal.replicas > combined.highest {
+                        combined.highest = proposal.replicas;
+                        combined.by = Some(index);
                         name.clone_from(&proposal.metric_name);
-                        by = Some(index);
                     }
                 }
                 MetricResult::Error(error) => {
                     if !error.is_silent() {
                         self.event("Warning", error.reason, error.message.clone());
                     }
-                    invalid += 1;
+                    combined.invalid += 1;
                     first_error.get_or_insert_with(|| error.clone());
                 }
                 MetricResult::Unread(why) => {
+                    combined.unread += 1;
                     self.unread.push(UnreadMetric {
                         index,
                         why: why.clone(),
@@ -523,49 +498,52 @@ impl<'s> Reconciliation<'s> {
             }
             self.trace.push(Step::ComputeMetric(step));
         }
-        *statuses = Some(list);
+        self.statuses = Some(statuses);
+        let highest = combined.highest;
+        self.combine(combined, first_error, &name, scale.spec_replicas)?;
+        Ok((highest, name))
+    }
 
+    /// Decides whether the metrics that could be evaluated are enough. `name` is that of the highest proposal.
+    fn combine(
+        &mut self,
+        mut combined: CombineStep,
+        first_error: Option<MetricError>,
+        name: &str,
+        current: i32,
+    ) -> Result<(), NoProposal> {
+        let CombineStep {
+            highest,
+            invalid,
+            unread,
+            total,
+            ..
+        } = combined;
+        // If metrics are missing, only a proposal that does not shrink the target is trusted.
+        let without = invalid + unread;
+        let accepted = without == 0 || (without < total && highest >= current);
+        combined.accepted = accepted;
+        self.trace.push(Step::CombineMetrics(combined));
         let error = first_error.as_ref().map(|first| {
             format!(
                 "invalid metrics ({invalid} invalid out of {total}), first error is: {}",
                 first.error
             )
         });
-        // If metrics are missing, only a proposal that does not shrink the target is trusted.
-        let unread = self.unread.len();
-        let without = invalid + unread;
-        let accepted = without == 0 || (without < total && highest >= scale.spec_replicas);
-        self.trace.push(Step::CombineMetrics(CombineStep {
-            highest,
-            by,
-            invalid,
-            unread,
-            total,
-            accepted,
-        }));
-        if !accepted && unread > 0 {
-            return Err(NoProposal::Unread);
-        }
         match (first_error, error) {
-            (Some(first), Some(error)) if !accepted => {
-                self.deactivate(&first);
-                Err(NoProposal::Failed {
-                    error,
-                    statuses: statuses.take(),
-                })
-            }
-            (_, error) => {
-                self.condition_with(
-                    SCALING_ACTIVE,
-                    true,
-                    "ValidMetricFound",
-                    format!(
-                        "the HPA was able to successfully calculate a replica count from {name}"
-                    ),
+            (_, error) if accepted => {
+                let message = format!(
+                    "the HPA was able to successfully calculate a replica count from {name}"
                 );
+                self.condition_with(SCALING_ACTIVE, true, "ValidMetricFound", message);
                 self.outcome.error = error.filter(|_| self.rules.partial_error);
-                Ok((highest, name))
+                Ok(())
             }
+            (Some(first), Some(error)) if unread == 0 => {
+                self.deactivate(&first);
+                Err(NoProposal::Failed(error))
+            }
+            _ => Err(NoProposal::Unread),
         }
     }
 
@@ -633,10 +611,7 @@ impl<'s> Reconciliation<'s> {
             message: message.to_owned(),
             hpas: Vec::new(),
         });
-        NoProposal::Failed {
-            error: error.to_owned(),
-            statuses: None,
-        }
+        NoProposal::Failed(error.to_owned())
     }
 
     /// Writes the scale; returns false if that fails.
@@ -720,24 +695,16 @@ impl<'s> Reconciliation<'s> {
     }
 
     /// Sets the status of a pass that could not decide or scale.
-    fn set_failed_status(&mut self, current: i32, metrics: Option<Vec<MetricStatus>>) {
+    fn set_failed_status(&mut self, current: i32) {
         let previous = &self.snapshot.hpa.status;
-        let metrics = if self.rules.reports_failed_metrics {
-            metrics
-        } else {
-            previous.current_metrics.clone()
-        };
-        self.set_status(current, previous.desired_replicas, metrics, false);
+        if !self.rules.reports_failed_metrics {
+            self.statuses.clone_from(&previous.current_metrics);
+        }
+        self.set_status(current, previous.desired_replicas, false);
     }
 
     /// Rebuilds the status around the conditions. `current` is the count before a rescale.
-    fn set_status(
-        &mut self,
-        current: i32,
-        desired: i32,
-        metrics: Option<Vec<MetricStatus>>,
-        rescaled: bool,
-    ) {
+    fn set_status(&mut self, current: i32, desired: i32, rescaled: bool) {
         let status = &mut self.outcome.status;
         status.observed_generation = self
             .rules
@@ -745,7 +712,7 @@ impl<'s> Reconciliation<'s> {
             .then(|| self.snapshot.hpa.generation.unwrap_or_default());
         status.current_replicas = current;
         status.desired_replicas = desired;
-        status.current_metrics = metrics;
+        status.current_metrics = self.statuses.take();
         if rescaled {
             status.last_scale_time = Some(self.snapshot.now);
         }

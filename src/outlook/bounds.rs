@@ -201,7 +201,7 @@ impl Limits<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::behavior::{BehaviorInput, with_behavior};
+    use crate::engine::behavior::{BehaviorInput, normalize};
     use crate::engine::decision::{MetricError, MetricStep, Step};
     use crate::snapshot::controller::Controller;
     use crate::snapshot::{Documents, UnreadCause};
@@ -261,7 +261,7 @@ mod tests {
         )
         .into_iter()
         .map(|mut memory| {
-            with_behavior(wanted, &behavior, version, &mut memory)
+            normalize(wanted, Some(&behavior), version, &mut memory)
                 .limit
                 .result
         })
@@ -351,7 +351,7 @@ mod tests {
                 desired: 5,
                 ..wanted()
             };
-            let normalized = with_behavior(wanted, &behavior, &version("v1.24"), &mut memory);
+            let normalized = normalize(wanted, Some(&behavior), &version("v1.24"), &mut memory);
             assert_eq!(normalized.limit.result, expected, "{replicas} removed");
         }
     }

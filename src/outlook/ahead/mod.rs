@@ -341,12 +341,8 @@ impl Lookahead<'_> {
                 downscale_stabilization: controller.downscale_stabilization,
             };
             let replicas = engine::without_metrics(self.rules, hpa, current).unwrap_or_else(|| {
-                let normalized = match &hpa.spec.behavior {
-                    None => behavior::without_behavior(wanted, &mut memory),
-                    Some(behavior) => {
-                        behavior::with_behavior(wanted, behavior, &self.rules, &mut memory)
-                    }
-                };
+                let own = hpa.spec.behavior.as_ref();
+                let normalized = behavior::normalize(wanted, own, &self.rules, &mut memory);
                 let limited = normalized.limit.result;
                 if engine::is_raised(self.rules, hpa, current, limited) {
                     min

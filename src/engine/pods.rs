@@ -174,19 +174,26 @@ impl<'s> Selected<'s> {
         rules: &Rules,
     ) -> Result<(), String> {
         let mut last: Option<(&Pod, i64)> = None;
+        let mut filled = Ok(());
         for row in rows {
             let pod = &*self.all[row.pod as usize];
             let request = match last {
-                Some((same, request)) if requests_the_same(pod, same) => request,
+                Some((same, request)) if requests_the_same(pod, same) => Ok(request),
                 _ if counts_as_whole(pod, container, rules) => {
-                    pod_level_request(pod, resource, rules)?
+                    pod_level_request(pod, resource, rules)
                 }
-                _ => container_requests(pod, resource, container, rules)?,
+                _ => container_requests(pod, resource, container, rules),
             };
-            row.request = Some(request);
-            last = Some((pod, request));
+            match request {
+                Ok(request) => {
+                    row.request = Some(request);
+                    last = Some((pod, request));
+                }
+                // The controller ends here. The trace has the requests of the other pods, too.
+                Err(error) => filled = filled.and(Err(error)),
+            }
         }
-        Ok(())
+        filled
     }
 }
 

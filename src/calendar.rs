@@ -13,23 +13,14 @@ pub(crate) trait Calendar: Sized {
     fn minus(self, duration: SignedDuration) -> Self;
 }
 
+/// Only a sum with a span of days or longer units is an error.
 impl Calendar for Timestamp {
     fn plus(self, duration: SignedDuration) -> Self {
-        let end = if duration.is_negative() {
-            Self::MIN
-        } else {
-            Self::MAX
-        };
-        self.checked_add(duration).unwrap_or(end)
+        self.saturating_add(duration).unwrap_or(self)
     }
 
     fn minus(self, duration: SignedDuration) -> Self {
-        let end = if duration.is_negative() {
-            Self::MAX
-        } else {
-            Self::MIN
-        };
-        self.checked_sub(duration).unwrap_or(end)
+        self.saturating_sub(duration).unwrap_or(self)
     }
 }
 

@@ -278,7 +278,9 @@ pub(crate) fn first_few<T: AsRef<str>>(texts: &[T], most: usize) -> String {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, border, duration, long, number, part, percent, plain_quantity, quantity};
+    use super::{
+        age, border, count, duration, long, number, part, percent, plain_quantity, quantity,
+    };
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
 
@@ -419,8 +421,11 @@ mod tests {
     #[test]
     fn ages_have_two_units_at_most() {
         for (seconds, text) in [
+            (0, "0s"),
             (119, "119s"),
             (200, "3m20s"),
+            (240, "4m"),
+            (7200, "120m"),
             (57_128, "15h52m"),
             (90_000, "25h"),
             (200_000, "2d7h"),
@@ -430,6 +435,12 @@ mod tests {
         ] {
             assert_eq!(age(SignedDuration::from_secs(seconds)), text);
         }
+    }
+
+    #[test]
+    fn one_is_alone() {
+        assert_eq!(count(1, "pod"), "1 pod");
+        assert_eq!(count(0, "pod"), "0 pods");
     }
 
     #[test]

@@ -129,36 +129,3 @@ pub(crate) fn sentence(text: &str) -> String {
         None => String::new(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{count, distance};
-    use jiff::{SignedDuration, Timestamp};
-
-    #[test]
-    fn distances_are_rough_where_long() {
-        let start = Timestamp::UNIX_EPOCH;
-        for (seconds, text) in [
-            (0, "0s"),
-            (119, "119s"),
-            (200, "3m20s"),
-            (240, "4m"),
-            (7200, "120m"),
-            (90_000, "25h"),
-            (259_199, "2d23h"),
-            (259_200, "3d"),
-            (700_000, "8d"),
-        ] {
-            assert_eq!(
-                distance(start, start + SignedDuration::from_secs(seconds)),
-                text
-            );
-        }
-    }
-
-    #[test]
-    fn one_is_alone() {
-        assert_eq!(count(1, "pod"), "1 pod");
-        assert_eq!(count(0, "pod"), "0 pods");
-    }
-}

@@ -47,12 +47,12 @@ const KNOWN: [&str; 10] = [
     KEDA_TRANSFER,
 ];
 
-/// Annotations by key, reduced to those above.
+/// Annotations by key, reduced to those about scaling.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Annotations(Vec<(&'static str, Box<str>)>);
 
 impl Annotations {
-    /// Returns the value of one of the annotations above.
+    /// Returns the value of an annotation about scaling.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0
             .iter()

@@ -327,9 +327,7 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
-
-    use super::parse_duration;
+    use super::*;
 
     #[test]
     fn durations_print_as_in_go_and_read_back() {
@@ -371,8 +369,6 @@ mod tests {
             assert_eq!(read, nanos, "{text}");
         }
     }
-
-    use super::*;
 
     #[test]
     fn floats_print_as_in_go() {

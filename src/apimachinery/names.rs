@@ -265,38 +265,6 @@ mod tests {
     }
 
     #[test]
-    fn label_keys_and_values() {
-        for key in ["a", "A_b.c-0", "example.com/a"] {
-            assert_eq!(label_key(key), [""; 0], "{key}");
-        }
-        let name = format!("name part {LABEL_KEY}");
-        assert_eq!(label_key("-a"), [name.as_str()]);
-        assert_eq!(
-            label_key(""),
-            ["name part must be non-empty", name.as_str()]
-        );
-        assert_eq!(label_key("/a"), ["prefix part must be non-empty"]);
-        assert_eq!(label_key("A/a"), [format!("prefix part {DNS_SUBDOMAIN}")]);
-        assert_eq!(
-            label_key(&"a".repeat(64)),
-            ["name part must be no more than 63 bytes"]
-        );
-        assert_eq!(
-            label_key("a/b/c"),
-            [format!(
-                "a valid label key {LABEL_KEY} with an optional DNS subdomain prefix and '/' \
-                 (e.g. 'example.com/MyName')"
-            )]
-        );
-        assert_eq!(label_value(""), [""; 0]);
-        assert_eq!(label_value("a b"), [LABEL_VALUE]);
-        assert_eq!(
-            label_value(&"a".repeat(64)),
-            ["must be no more than 63 bytes"]
-        );
-    }
-
-    #[test]
     fn path_segments() {
         for (name, want) in [
             ("", vec![]),

@@ -1,5 +1,4 @@
-//! The options for reading YAML: as kubectl reads it, within limits that fit its length. Nothing here
-//! depends on Kubernetes.
+//! The options for reading YAML: as kubectl reads it, within limits that fit its length.
 
 /// The reader's limits on the number of nodes protect against small texts that expand into large
 /// trees. A text as large as its tree is harmless, so those limits grow with it; the limits on

@@ -17,15 +17,6 @@ const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// A pipeline that has been broken for longer than this is less likely than a wrong time.
 const OLD: SignedDuration = SignedDuration::from_hours(1);
 
-/// The source of a clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    /// The time is stated, or the objects and the clock were read at the same time.
-    Stated,
-    /// The time is from the system clock, and the objects were saved at an unknown time.
-    System,
-}
-
 /// The reason why the samples of a snapshot may belong to a different time from its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,14 +48,17 @@ pub fn newest_sample(snapshot: &Snapshot) -> Option<Timestamp> {
 }
 
 impl ClockDoubt {
-    /// Returns the doubt about the clock of saved objects, judging by samples that state their time.
-    pub fn of(snapshot: &Snapshot, clock: Clock) -> Option<Self> {
+    /// Returns the doubt about the clock of saved objects, judging by samples that state their time. If the time of
+    /// the objects is not known, the clock is the system's.
+    pub(super) fn of(snapshot: &Snapshot, is_known: bool) -> Option<Self> {
         let newest = newest_sample(snapshot)?;
         let age = snapshot.now.duration_since(newest);
-        let why = match clock {
-            Clock::System => (age.abs() > CLOSE).then_some(Why::Unstated),
-            Clock::Stated if age < -SKEW => Some(Why::Ahead),
-            Clock::Stated => (age > OLD).then_some(Why::Old),
+        let why = if !is_known {
+            (age.abs() > CLOSE).then_some(Why::Unstated)
+        } else if age < -SKEW {
+            Some(Why::Ahead)
+        } else {
+            (age > OLD).then_some(Why::Old)
         }?;
         Some(Self { why, newest })
     }

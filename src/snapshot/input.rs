@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Snapshot;
 use super::basis::{Basis, ClockSource};
-use super::clock::{Clock, ClockDoubt};
+use super::clock::ClockDoubt;
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
@@ -213,12 +213,7 @@ impl Input {
 
     /// Looks for doubts about the clock of saved objects.
     pub(crate) fn doubt_clock(&mut self) {
-        let clock = if self.knows_time() {
-            Clock::Stated
-        } else {
-            Clock::System
-        };
-        self.clock_doubt = ClockDoubt::of(&self.snapshot, clock);
+        self.clock_doubt = ClockDoubt::of(&self.snapshot, self.knows_time());
     }
 }
 

@@ -114,8 +114,8 @@ impl UnknownSelector {
     }
 
     /// Returns the HPA as one that selects the same pods, if the last status of `own` says so, and neither HPA nor the
-    /// selector has changed since, nor has a later pass of the other found them apart. The passes of a changed HPA may come later, unless it is new: the status names it, so
-    /// it has had one.
+    /// selector has changed since, nor has a later pass of the other found them apart. The passes of a changed HPA may
+    /// come later, unless it is new: the status names it, so it has had one.
     pub(crate) fn as_stated(
         &self,
         own: &Hpa,

@@ -194,11 +194,15 @@ macro_rules! ask {
 }
 
 macro_rules! hand_through {
-    ($($method:ident)*) => {
+    ($($method:ident($($argument:ident: $type:ty),*),)*) => {
         $(
-            fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            fn $method<V: Visitor<'de>>(
+                self,
+                $($argument: $type,)*
+                visitor: V,
+            ) -> Result<V::Value, D::Error> {
                 let visitor = self.with(visitor);
-                self.inner.$method(visitor)
+                self.inner.$method($($argument,)* visitor)
             }
         )*
     };
@@ -239,40 +243,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     }
 
     hand_through! {
-        deserialize_any deserialize_option deserialize_identifier deserialize_ignored_any
+        deserialize_any(),
+        deserialize_option(),
+        deserialize_identifier(),
+        deserialize_ignored_any(),
+        deserialize_newtype_struct(name: &'static str),
+        deserialize_tuple(len: usize),
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]),
     }
 
     // No type that is read requests these.
     serde::forward_to_deserialize_any! {
         i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_newtype_struct(name, visitor)
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple(len, visitor)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_enum(name, variants, visitor)
     }
 }
 

@@ -61,9 +61,7 @@ impl FieldPath {
         }
         Self(open.into_iter().map_while(|step| step).collect())
     }
-}
 
-impl FieldPath {
     /// Returns the path to the value that an error after `end` bytes concerns. For an unknown field or value,
     /// the path lacks its name, which may be a secret.
     pub(crate) fn of_error(json: &str, end: usize, message: &str) -> Self {

@@ -496,17 +496,7 @@ fn go_pow10_int(exponent: u64) -> i64 {
 
 /// Returns the decimal suffix of a power of ten.
 pub(super) fn suffix(exponent: i32) -> Option<&'static str> {
-    Some(match exponent {
-        -9 => "n",
-        -6 => "u",
-        -3 => "m",
-        0 => "",
-        3 => "k",
-        6 => "M",
-        9 => "G",
-        12 => "T",
-        15 => "P",
-        18 => "E",
-        _ => return None,
-    })
+    const SUFFIXES: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+    let place = usize::try_from(exponent / 3 + 3).ok()?;
+    SUFFIXES.get(place).filter(|_| exponent % 3 == 0).copied()
 }

@@ -1,6 +1,7 @@
 //! The labels of one object or series, kept small because there is a set for every pod. Keys and values are
 //! not checked: a server has validated them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -28,35 +29,13 @@ impl Labels {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
-        sort(&mut pairs);
-        // Of equal keys, the stable sort leaves the one that was written last at the end.
-        pairs.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
-                std::mem::swap(later, kept);
-            }
-            same
-        });
-        Self(pairs.into())
-    }
-}
-
-/// Sorts by key, and keeps the order of equal keys.
-fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
-    pairs.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
 /// The last of equal keys wins.
 impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Labels {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self::from_pairs(
-            pairs
-                .into_iter()
-                .map(|(k, v)| (k.into(), v.into()))
-                .collect(),
-        )
+        let boxed = pairs.into_iter().map(|(k, v)| (k.into(), v.into()));
+        Self(BTreeMap::from_iter(boxed).into_iter().collect())
     }
 }
 
@@ -91,7 +70,7 @@ impl<'de> Visitor<'de> for LabelsVisitor {
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
-        sort(&mut pairs);
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(duplicate(&twice[0].0));
         }

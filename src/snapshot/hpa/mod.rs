@@ -108,15 +108,9 @@ impl Hpa {
             name: "web".to_owned(),
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),
-            resource_version: String::new(),
-            written: Written::default(),
-            deletion_timestamp: None,
-            labels: Labels::default(),
-            owner: None,
-            accepts_scaled_objects: false,
-            generation: None,
             spec: serde_json::from_value(hpa["spec"].take()).expect("a spec"),
             status: serde_json::from_value(status).expect("a status"),
+            ..Self::default()
         }
     }
 }

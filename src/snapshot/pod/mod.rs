@@ -342,7 +342,7 @@ pub struct Container {
 }
 
 impl Container {
-    /// Whether the pods are identical, including the representation of their quantities.
+    /// Whether the containers are identical, including the representation of their quantities.
     fn is_identical(&self, other: &Self) -> bool {
         self.name == other.name
             && self.restart_always == other.restart_always

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
 use super::clock::{TimeDisplay, millis};
-use super::page::verdict::{corrected, disables};
+use super::page::verdict::{corrected, limited};
 use super::section::{Detail, Part, Section, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
@@ -21,7 +21,7 @@ use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated, Totals,
 };
-use crate::words::{count, distance, duration, first_few, list, time};
+use crate::words::{count, distance, duration, first_few, list, one_or_many, time};
 
 /// A timeline, with its first pass.
 #[derive(Debug)]
@@ -177,15 +177,7 @@ impl<'a> Played<'a> {
                 ),
                 None => "stabilization limits the change".to_owned(),
             },
-            Hold::Limit(limit) => match (limit.reason, disables(limit)) {
-                ("TooManyReplicas", _) => format!("the maximum is {}", limit.max),
-                ("TooFewReplicas", _) => format!("the minimum is {}", limit.min),
-                (_, Some(disables)) => disables,
-                ("ScaleDownLimit", _) => {
-                    format!("one pass may go to no fewer than {}", change.to)
-                }
-                _ => format!("one pass may go to at most {}", change.to),
-            },
+            Hold::Limit(limit) => limited(limit, change.from),
             Hold::Woken(min) => format!("it starts at minReplicas ({min})"),
             _ => return None,
         })
@@ -348,9 +340,15 @@ impl<'a> Played<'a> {
             format!("{load}; the ready pods share the load evenly"),
         )];
         if !self.timeline.lacks_pods {
+            let missing = self.timeline.missing;
+            let are = one_or_many(missing, "is", "are");
+            let also = match missing {
+                0 => String::new(),
+                _ => format!("; {missing} that the target lacks now {are} created, too"),
+            };
             let text = format!(
                 "like the existing ones: pending for {}, ready after {}, with metrics after {} \
-                 (--ready-after, --metrics-after)",
+                 (--ready-after, --metrics-after){also}",
                 duration(PENDING.min(times.ready)),
                 duration(times.ready),
                 duration(times.measured)
@@ -568,14 +566,14 @@ mod tests {
                 Direction::Up,
                 "Max",
                 9,
-                "one pass may go to at most 9",
+                "the policies currently allow at most 9",
             ),
             (
                 "ScaleDownLimit",
                 Direction::Down,
                 "Max",
                 7,
-                "one pass may go to no fewer than 7",
+                "the policies currently allow no fewer than 7",
             ),
             (
                 "ScaleDownLimit",

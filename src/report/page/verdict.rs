@@ -194,7 +194,7 @@ impl Words<'_> {
     }
 
     /// Describes why the answer is uncertain.
-    fn unknown(&self) -> Vec<String> {
+    pub(in crate::report) fn unknown(&self) -> Vec<String> {
         let Pass {
             input, remembered, ..
         } = self.explanation.pass;
@@ -499,7 +499,7 @@ pub(in crate::report) fn corrected(beyond: Direction, bound: i32, replicas: i32)
 }
 
 /// Says which direction is disabled, if one is.
-pub(in crate::report) fn disables(limit: &LimitStep) -> Option<String> {
+fn disables(limit: &LimitStep) -> Option<String> {
     let rate = limit.rate.as_ref().filter(|rate| rate.is_disabled())?;
     Some(format!("behavior disables scaling {}", rate.direction))
 }
@@ -514,7 +514,8 @@ fn deciding(rate: &RateLimit) -> Option<&PolicyLimit> {
     deciding.next().filter(|_| deciding.next().is_none())
 }
 
-fn limited(limit: &LimitStep, current: i32) -> String {
+/// Says what limits a change of these replicas.
+pub(in crate::report) fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
     let replicas = rate.map_or(current, |rate| rate.replicas);

@@ -375,7 +375,7 @@ impl World {
             && !leaves
             && !workload.is_joining()
             && !workload.is_rolling()
-            && !workload.is_short(&self.snapshot, replicas)
+            && workload.missing(&self.snapshot, replicas) == 0
     }
 }
 

@@ -53,6 +53,8 @@ pub enum GateCode {
     ScalingDisabled,
     /// The controller refuses the target's selector.
     NoSelector,
+    /// Other HPAs select the same pods.
+    SharedPods,
     /// Too many metrics failed.
     NoMetric,
     /// At 0 replicas, the controller ignores the HPA unless its status shows that it scaled the target to 0.
@@ -250,11 +252,17 @@ impl GateInput<'_> {
                 "scaling is disabled since the replica count of the target is zero",
             ),
             Hold::Selector {
-                reason, message, ..
-            } => Concern::new(
-                GateCode::NoSelector,
-                format!("the controller does not scale it ({reason}): {message}"),
-            ),
+                reason,
+                message,
+                hpas,
+            } => {
+                let code = match hpas {
+                    [] => GateCode::NoSelector,
+                    _ => GateCode::SharedPods,
+                };
+                let text = format!("the controller does not scale it ({reason}): {message}");
+                Concern::new(code, text)
+            }
             Hold::Failed(_) => match self.unread() {
                 Some(unread) => self.rights(format!(
                     "{unread}, so what the controller would write is unknown"

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::Explanation;
+use super::page::headline::Headline;
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section};
 use crate::apimachinery::names::shell_word;
@@ -442,18 +443,12 @@ fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         ApplyOutcome::NothingDue => {
-            let words = Words {
-                explanation,
-                wide: false,
-            };
-            let (headline, why) = words.verdict();
-            let idle = idle(&applied.how).into_iter();
-            let sentences: Vec<String> = why.into_iter().chain(idle).collect();
-            format!(
-                "{}, so nothing is written. {}",
-                headline.text(),
-                sentences.join(" ")
-            )
+            let due = format!(
+                "{}, so nothing is written.",
+                Headline::of(explanation.pass).text()
+            );
+            let sentences = std::iter::once(due).chain(idle(&applied.how));
+            Vec::from_iter(sentences).join(" ")
         }
         ApplyOutcome::Refused => {
             let texts: Vec<&str> = refused(applied).map(|concern| &*concern.text).collect();
@@ -516,7 +511,7 @@ fn idle(how: &How) -> Option<String> {
 fn label(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keeps => "kept",
-        Verdict::GoesOn => "continues",
+        Verdict::GoesOn => "goes on",
         Verdict::Undoes => "UNDONE",
         Verdict::Open => "open",
     }
@@ -560,16 +555,19 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         explanation: &explanation,
         wide: false,
     };
-    let (_, why) = words.verdict();
+    let why = match (next.verdict, &words.unknown()[..]) {
+        // The reason for the most likely result is none for the range.
+        (Verdict::Open, []) => "it depends on when it runs.".to_owned(),
+        (Verdict::Open, unknown) => format!("{}.", unknown.join(", and ")),
+        _ => words.verdict().1.into_iter().next().unwrap_or_default(),
+    };
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps {to}"),
-        Verdict::GoesOn if min == max => format!("continues to {min}"),
-        Verdict::GoesOn => format!("continues to {min} to {max}"),
+        Verdict::GoesOn if min == max => format!("goes on to {min}"),
+        Verdict::GoesOn => format!("goes on to {min} to {max}"),
         Verdict::Undoes if min == max => format!("reverts this to {min}"),
         Verdict::Undoes => format!("reverts this to {min} to {max}"),
-        Verdict::Open => {
-            format!("may keep {to} or go anywhere from {min} to {max}")
-        }
+        Verdict::Open => format!("may end anywhere from {min} to {max}"),
     };
     let memory = match (next.leader, next.pass.remembered.knowledge) {
         (Leader::Lapsed(_), _) | (_, Knowledge::JustStarted) => {
@@ -587,10 +585,7 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
             "Its history includes neither this change nor the recommendation behind it.".to_owned()
         }
     };
-    let does = sentence(&format!(
-        "{who} {does}: {}",
-        why.first().map_or("", |why| why)
-    ));
+    let does = sentence(&format!("{who} {does}: {why}"));
     let snapshot = &next.pass.input.snapshot;
     // A StatefulSet removes those.
     let is_certain = snapshot.hpa.spec.scale_target_ref.is_kind("StatefulSet");

@@ -112,7 +112,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
 /// Rows 22, 24 and 31.
 #[test]
 fn what_is_never_written() {
-    let cases: [(&str, Change, i32, &str); 6] = [
+    let cases: [(&str, Change, i32, &str, &str); 6] = [
         (
             "HPA under deletion",
             |cluster| {
@@ -121,6 +121,7 @@ fn what_is_never_written() {
                 });
             },
             6,
+            "hpaDeleted",
             "error: the HPA has been marked for deletion since 2026-11-21T07:07:00Z; nothing written\n",
         ),
         (
@@ -131,12 +132,14 @@ fn what_is_never_written() {
                 });
             },
             6,
+            "targetDeleted",
             "error: the target has been marked for deletion since 2026-11-21T07:07:00Z; nothing written\n",
         ),
         (
             "disabled",
             |cluster| set(cluster, 0, "kubectl"),
             6,
+            "scalingDisabled",
             "error: scaling is disabled since the replica count of the target is zero; nothing",
         ),
         (
@@ -149,6 +152,7 @@ fn what_is_never_written() {
                 );
             },
             6,
+            "sharedPods",
             "error: the controller does not scale it (AmbiguousSelector): ",
         ),
         (
@@ -157,6 +161,7 @@ fn what_is_never_written() {
                 cluster.fault(When::on(POD_METRICS), Fault::InternalError);
             },
             6,
+            "noMetric",
             "error: cpu failed, so the controller does not scale: Internal error occurred: etcdserver: leader changed; \
              nothing written\n",
         ),
@@ -166,10 +171,11 @@ fn what_is_never_written() {
                 cluster.remove("apps/v1", "Deployment", WEB);
             },
             1,
+            "cannotScale",
             "error: the target cannot be scaled: deployments.apps \"web\" not found; nothing written\n",
         ),
     ];
-    for (name, change, code, told) in cases {
+    for (name, change, code, concern, told) in cases {
         let mut cluster = cluster();
         change(&mut cluster);
         let server = Server::start(cluster);
@@ -179,6 +185,7 @@ fn what_is_never_written() {
         let answer = answer(&ran);
         assert_eq!(answer["result"]["outcome"], "refused", "{name}");
         assert_eq!(answer["result"]["exitCode"], code, "{name}");
+        assert_eq!(answer["concerns"][0]["code"], concern, "{name}");
         assert_eq!(answer["concerns"][0]["flag"], Value::Null, "{name}");
         assert!(writes(&server).is_empty(), "{name}");
     }
@@ -516,8 +523,7 @@ fn nothing_due_is_said_and_nothing_is_written() {
         &["--yes", "--write-status", "--force-write-status", "--event"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "nothing due stays at 2, so nothing is written. cpu proposes 5 replicas; the maximum is 2. minReplicas \
-                and maxReplicas are both 2, so the HPA never scales. Without a change, there is nothing to do for \
+    let told = "nothing due stays at 2, so nothing is written. Without a change, there is nothing to do for \
                 --write-status and --event.";
     let words: Vec<&str> = ran.stdout.split_whitespace().collect();
     assert!(words.join(" ").ends_with(told), "{}", ran.stdout);
@@ -565,7 +571,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec![],
             "goesOn",
             [5, 5],
-            "The controller's next pass (within 15s) continues to 5: cpu proposes 5 replicas.",
+            "The controller's next pass (within 15s) goes on to 5: cpu proposes 5 replicas.",
         ),
         (
             fits,
@@ -582,12 +588,19 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "The controller's next pass (within 15s) reverts this to 2: ",
         ),
         (
+            down,
+            vec!["--ignore-stabilization", "--recommendation=2@4m50s"],
+            "open",
+            [1, 2],
+            "The controller's next pass (within 15s) may end anywhere from 1 to 2: it depends on when it runs.",
+        ),
+        (
             no_one,
             vec![],
             "goesOn",
             [5, 5],
             "No controller manager holds the lease (last renewed 6m13s ago): until one does, the \
-             replicas stay as they are. The first pass after that continues to 5",
+             replicas stay as they are. The first pass after that goes on to 5",
         ),
     ] {
         let mut cluster = cluster();

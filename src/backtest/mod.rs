@@ -37,8 +37,8 @@ pub use search::{Axis, Filter, Search, SearchResult, Tried};
 pub struct Backtest {
     /// The load, if a trace states it.
     pub load: Option<LoadFacts>,
-    /// The metrics of the HPA that have no value in any pass: the load does not contain them, and they cannot be
-    /// read at its start.
+    /// The metrics of the HPA that have no value in any pass of the replay: the load does not contain them, and they
+    /// fail at its start.
     pub lacking: Vec<String>,
     /// The run of the HPA without changes.
     pub replay: Run,

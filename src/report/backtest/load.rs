@@ -100,7 +100,7 @@ impl<'a> Compared<'a> {
         let lacking = &self.backtest.lacking;
         facts.extend((!lacking.is_empty()).then(|| {
             let text = format!(
-                "{}: not in the load, and not readable at its start",
+                "{}: not in the load, and failing when the replay starts",
                 list(lacking)
             );
             ("NO VALUE".to_owned(), text)

@@ -151,8 +151,9 @@ impl<'a> Compared<'a> {
 
     /// Returns the replicas with which a candidate and the replay end after the load, if they differ.
     fn ends(&self, candidate: &CandidateRun) -> Option<(String, String)> {
-        let (own, before) = (ends_at(&candidate.run), ends_at(&self.backtest.replay));
-        (own != before).then_some((own, before))
+        let [own, before] = [&candidate.run, &self.backtest.replay];
+        let differ = last_replicas(own) != last_replicas(before);
+        differ.then(|| (ends_at(own), ends_at(before)))
     }
 
     /// Returns the reason why the runs are uncertain.
@@ -307,6 +308,12 @@ fn done(played: &Played<'_>, change: &PassChange) -> String {
 }
 
 /// Returns the replicas with which a run ends after the load.
+/// Returns the lowest and the highest replicas with which a run ends.
+fn last_replicas(run: &Run) -> (i32, i32) {
+    let Timeline { totals, swing, .. } = &run.timeline;
+    swing.unwrap_or((totals.last, totals.last))
+}
+
 fn ends_at(run: &Run) -> String {
     let Timeline { totals, swing, .. } = &run.timeline;
     match swing {

@@ -73,17 +73,14 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
     } else {
         ["add replicas", "adds replicas"]
     };
-    let text = match (target, exact) {
-        (Some(target), true) => {
+    let text = match target {
+        Some(target) if *exact || after == before => {
             format!("set it to {target}% to {add} from {after} {pods}, as now")
         }
-        (Some(target), false) if after == before => {
-            format!("set it to {target}% to {add} as early as now: from {after} {pods}")
+        Some(target) => {
+            format!("set it to {target}% to {add} from {after} {pods}; now it is from {before}")
         }
-        (Some(target), false) => format!(
-            "set it to {target}% to {add} no later than now: from {after} {pods} instead of {before}"
-        ),
-        (None, _) => format!(
+        None => format!(
             "no percentage {adds} as early as now, from {before}: 1% does so from {after} {pods}"
         ),
     };
@@ -153,7 +150,7 @@ impl Ranges<'_> {
             self.out_of_order();
         }
         if let Some(tolerance) = self.changes.tolerance {
-            self.add(tolerance, "within tolerance");
+            self.add(tolerance, "proposes no change");
         }
         for (ask, span, bound) in self.bounds {
             // Already covered above, unless the pass does everything that the metric proposes.
@@ -240,7 +237,10 @@ impl Ranges<'_> {
         }
         for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
             let done = bands.iter().filter(|band| band.effect == effect);
-            self.add_asked(ask, &Vec::from_iter(done.map(|band| band.span)));
+            match &Vec::from_iter(done.map(|band| band.span))[..] {
+                [] => self.add_nothing(ask),
+                done => self.add_asked(ask, done),
+            }
         }
     }
 

@@ -36,6 +36,25 @@ fn the_lowest_proposal_is_a_lower_bound() {
     assert!(page.contains(expected), "{page}");
 }
 
+/// While more pods count than there are replicas, a value below the target may add some.
+#[test]
+fn what_is_held_is_said_wherever_the_pods_exceed_the_replicas() {
+    let pods = ["web-0", "web-1", "web-2"];
+    let pods = pods.map(|name| [build::pod(name), build::pod_metrics(name, "50m")]);
+    let items = [
+        build::state(
+            &json!({"recommendations": [{"replicas": 2, "time": "2026-11-21T05:59:00Z"}]}),
+        ),
+        build::hpa(&json!({"metrics": [build::resource("cpu", &build::utilization(50))]})),
+        build::scale(2),
+    ];
+    let input = build::list(items.into_iter().chain(pods.into_iter().flatten()));
+    let args = ["predict", "web", "-f", "-", "--cpu", "50%"];
+    let page = run(program().args(args).write_stdin(input)).stdout;
+    let expected = "proposes minReplicas (1), but removes none before 06:04:00Z (in 4m): stabilization holds 2\n";
+    assert!(page.contains(expected), "{page}");
+}
+
 /// What a metric that could not be read asks for may be more than a value of another one.
 #[test]
 fn a_metric_that_is_not_read_may_keep_the_replicas() {
@@ -191,7 +210,7 @@ fn a_picture_stands_alone() {
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
     let said = "cpu: up to 10%: proposes fewer, but removes none: already at minReplicas (2); \
-                18% to 22%: within tolerance; above 22%: adds replicas;";
+                18% to 22%: proposes no change; above 22%: adds replicas;";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 

@@ -259,13 +259,13 @@ exit code 3
 "#);
     insta::assert_snapshot!(truths(&open(), &expect(&["desired <= 10", "desired <= 8 or desired > 8", "not stabilized"], &all)), @r#"
 true    desired <= 10: desired is anywhere from 2 to 10
-unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown not stabilized: stabilized is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown not limited (--fail-on limited): limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
-unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; use --history none, or --observe 5m35s in a cluster, to resolve this
+unknown desired <= 8 or desired > 8: desired is anywhere from 2 to 10; use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown not stabilized: stabilized is unknown (it depends on the controller's history); use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown delta >= 0 (--fail-on scale-down): delta is anywhere from -6 to 2; use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown delta <= 0 (--fail-on scale-up): delta is anywhere from -6 to 2; use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown delta == 0 (--fail-on change): delta is anywhere from -6 to 2; use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown not limited (--fail-on limited): limited is unknown (it depends on the controller's history); use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
+unknown desired < max (--fail-on maxed): desired is anywhere from 2 to 10, max is 10; use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
 true    failed == 0 and missing == 0 (--fail-on metrics-missing): failed is 0, missing is 0
 true    not stale (--fail-on stale): stale is false
 true    warnings == 0 (--fail-on warnings): warnings is 0
@@ -898,7 +898,7 @@ fn json_has_each_value_or_why_there_is_none() {
                     "value": null,
                     "unknown": "it depends on the controller's history"
                 }],
-                "hint": "use --history none, or --observe 5m35s in a cluster, to resolve this"
+                "hint": "use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this"
             }
         ])
     );
@@ -988,7 +988,7 @@ To narrow this, give a history with <code>--observe</code> 5m35s.
 | --- | --- | --- |
 | cpu | up to 10% | proposes minReplicas (2) |
 |  | up to 17% | proposes fewer, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8 |
-|  | 18% to 45% | within tolerance |
+|  | 18% to 45% | proposes no change |
 |  | above 45% | adds replicas |
 |  | above 45% | proposes maxReplicas (10) |
 |  |  | not certain: based on the most likely history |
@@ -1054,7 +1054,7 @@ fn junit_for_a_pipeline() {
       <failure type="false" message="recommended is 0"/>
     </testcase>
     <testcase classname="default/nginx-deployment" name="not limited (--fail-on limited)">
-      <error type="unknown" message="limited is unknown (it depends on the controller&apos;s history); use --history none, or --observe 5m35s in a cluster, to resolve this"/>
+      <error type="unknown" message="limited is unknown (it depends on the controller&apos;s history); use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this"/>
     </testcase>
   </testsuite>
 </testsuites>
@@ -1071,7 +1071,7 @@ fn annotations_for_a_run() {
     judged[0].expectations.extend(of_flags);
     insta::assert_snapshot!(annotations("default/nginx-deployment", &judged), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
-::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
+::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on the controller's history); use --observe 5m35s in a cluster, or --history none if the controller has just started, to resolve this
 ::error title=HPA default/nginx-deployment::--fail-on scale-up: delta is 2
 "#);
 }

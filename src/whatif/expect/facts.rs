@@ -256,7 +256,10 @@ impl<'a> PassFacts<'a> {
         } = self.snapshot();
         let window = duration(infer::window(hpa, controller));
         self.pass.input.evidence.past.is_none().then(|| {
-            format!("use --history none, or --observe {window} in a cluster, to resolve this")
+            format!(
+                "use --observe {window} in a cluster, or --history none if the controller has just started, to \
+                 resolve this"
+            )
         })
     }
 

@@ -1106,6 +1106,37 @@ fn running_pods_get_values_where_there_are_none() {
     );
 }
 
+/// The controller evaluates no container's metric while a pod lacks the container's usage.
+#[test]
+fn a_share_needs_the_usage_of_every_container() {
+    let mut input = several();
+    let mut other = (*input.snapshot.pods[0]).clone();
+    other.name = "web-2".into();
+    input.snapshot.pods.push(other.into());
+    let mut measured = (*input.snapshot.pod_metrics[0]).clone();
+    measured.name = "web-2".into();
+    measured.containers.retain(|own| &*own.name != "side");
+    input.snapshot.pod_metrics.push(measured.into());
+    let e = predict(&input, ["--cpu=side=60%"]).expect_err("no such usage");
+    let missing = "container side not present in metrics for pod default/web-2";
+    assert!(
+        e.message.starts_with("cpu in side: failed to ") && e.message.ends_with(missing),
+        "{e:?}"
+    );
+    assert_eq!(
+        e.hint.as_deref(),
+        Some(
+            "assume no metrics at all for such a pod (--missing POD), or give single pods values (--pod)"
+        )
+    );
+    for flags in [
+        &["--cpu=side=60%", "--missing=web-2"][..],
+        &["--pod=web-2:side=cpu=30m"],
+    ] {
+        assert!(predict(&input, flags).is_ok(), "{flags:?}");
+    }
+}
+
 #[test]
 fn why_no_pod_can_have_a_value_is_said() {
     let message = |change: fn(&mut Snapshot), flag: &str| {

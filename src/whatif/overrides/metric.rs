@@ -386,10 +386,7 @@ impl Metric {
         let step = probed
             .metric(0)
             .filter(|step| !step.pods.is_empty())
-            .ok_or_else(|| {
-                let error = probed.outcome.error.as_deref();
-                self.unknown_pods(error.unwrap_or("there are none"))
-            })?;
+            .ok_or_else(|| self.not_evaluated(&probed))?;
         let is_of_pods = is_share && self.spec.container().is_none();
         let mut requests = step.pods.iter().map(|row| row.request);
         match step.error() {
@@ -397,6 +394,20 @@ impl Metric {
                 Err(self.no_percentage(&e.message))
             }
             _ => Ok(step.clone()),
+        }
+    }
+
+    /// Returns the error for a metric of which a pass knows no pods.
+    fn not_evaluated(&self, probed: &Decision) -> Error {
+        let label = &self.label;
+        match (probed.metric(0).and_then(MetricStep::error), self.spec.container()) {
+            (Some(e), Some(_)) => Error::usage(format!("{label}: {}", e.message)).hint(
+                "assume no metrics at all for such a pod (--missing POD), or give single pods values (--pod)",
+            ),
+            _ => {
+                let error = probed.outcome.error.as_deref();
+                self.unknown_pods(error.unwrap_or("there are none"))
+            }
         }
     }
 
@@ -484,15 +495,14 @@ impl Metric {
             (_, MetricAnswer::Unread(UnreadCause::Missing { .. })) if !has_pods => self
                 .unknown_pods("the input has none of them")
                 .hint(WITHOUT_PODS),
-            _ => {
-                let error =
-                    Error::usage(format!("{}: no pod of the target is running", self.label));
-                if has_pods {
-                    error
-                } else {
-                    error.hint(self.without_pods)
-                }
+            _ if has_pods => {
+                Error::usage(format!("{}: no pod of the target is running", self.label))
             }
+            _ => Error::usage(format!(
+                "{}: the selector of the target matches no pod",
+                self.label
+            ))
+            .hint(self.without_pods),
         }
     }
 

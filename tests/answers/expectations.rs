@@ -955,7 +955,7 @@ fn markdown_for_a_pull_request() {
 | --- | --- |
 | holds | desired <code>&#60;=</code> 10: anywhere from 8 to 10 |
 | FAILS | recommended <code>&#62;</code> 8: 8 |
-| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--history</code> none, or <code>--observe</code> 5m35s in a cluster, to resolve this |
+| UNKNOWN | not limited (<code>--fail-on</code> limited): limited is unknown (it depends on the controller's history); use <code>--observe</code> 5m35s in a cluster, or <code>--history</code> none if the controller has just started, to resolve this |
 
 **STAYS AT 8**
 

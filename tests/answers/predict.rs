@@ -1106,35 +1106,64 @@ fn running_pods_get_values_where_there_are_none() {
     );
 }
 
-/// The controller evaluates no container's metric while a pod lacks the container's usage.
+/// Controllers of v1.30 evaluate no container's metric while a pod lacks the container's usage.
 #[test]
 fn a_share_needs_the_usage_of_every_container() {
-    let mut input = several();
-    let mut other = (*input.snapshot.pods[0]).clone();
-    other.name = "web-2".into();
-    input.snapshot.pods.push(other.into());
-    let mut measured = (*input.snapshot.pod_metrics[0]).clone();
-    measured.name = "web-2".into();
-    measured.containers.retain(|own| &*own.name != "side");
-    input.snapshot.pod_metrics.push(measured.into());
-    let e = predict(&input, ["--cpu=side=60%"]).expect_err("no such usage");
-    let missing = "container side not present in metrics for pod default/web-2";
-    assert!(
-        e.message.starts_with("cpu in side: failed to ") && e.message.ends_with(missing),
-        "{e:?}"
-    );
+    let target = build::utilization(50);
+    let source = json!({"name": "cpu", "container": "app", "target": target});
+    let other = json!({"containers": [{"name": "side", "usage": {"cpu": "50m"}}]});
+    let read = common::read(&build::list([
+        build::hpa(
+            &json!({"metrics": [{"type": "ContainerResource", "containerResource": source}]}),
+        ),
+        build::scale(2),
+        build::state(&json!({"kubernetesVersion": "v1.30.14"})),
+        build::pod("web-0"),
+        build::pod("web-1"),
+        build::pod_metrics("web-0", "50m"),
+        build::with(build::pod_metrics("web-1", "50m"), &other),
+    ]));
+    let input = read.expect("an input");
+    let e = predict(&input, ["--cpu=app=60%"]).expect_err("no such usage");
     assert_eq!(
-        e.hint.as_deref(),
-        Some(
-            "assume no metrics at all for such a pod (--missing POD), or give single pods values (--pod)"
+        (&*e.message, e.hint.as_deref()),
+        (
+            "cpu in app: failed to get cpu utilization: unable to get metrics for resource cpu: failed to get container \
+             metrics: container app not present in metrics for pod default/web-1",
+            Some(
+                "assume no metrics at all for such a pod (--missing POD), or give single pods values (--pod)"
+            ),
         )
     );
     for flags in [
-        &["--cpu=side=60%", "--missing=web-2"][..],
-        &["--pod=web-2:side=cpu=30m"],
+        &["--cpu=app=60%", "--missing=web-1"][..],
+        &["--pod=web-1:app=cpu=30m"],
     ] {
         assert!(predict(&input, flags).is_ok(), "{flags:?}");
     }
+}
+
+/// Runs that differ only in that one has no answer end alike.
+#[test]
+fn a_run_without_an_answer_is_compared_by_its_replicas() {
+    let cpu = build::resource("cpu", &build::utilization(50));
+    let bare = json!({"spec": {"containers": [{"name": "app"}]}});
+    let input = build::list([
+        build::hpa(&json!({"metrics": [cpu]})),
+        build::scale(2),
+        build::state(&json!({})),
+        build::with(build::pod("web-0"), &bare),
+        build::with(build::pod("web-1"), &bare),
+        build::pod_metrics("web-0", "50m"),
+        build::pod_metrics("web-1", "50m"),
+    ]);
+    let flags = ["--request=app=cpu=100m", "--for=5m"];
+    let ran = run(program()
+        .args(["predict", "web", "-f", "-"])
+        .args(flags)
+        .write_stdin(input));
+    let said = "THE SAME REPLICAS AS THE REPLAY THROUGHOUT; NO ANSWER FOR 0s INSTEAD OF 5m\n";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
 }
 
 #[test]

@@ -718,10 +718,6 @@ fn what_is_unusual_is_said() {
             (-30, "200m"),
         ],
     );
-    // The candidate needs none of what the replay lacks.
-    let lacking = rows("cpu,queue", &[(-60, "missing,40"), (-30, "missing,40")]);
-    let queued =
-        json!({"maxReplicas": 20, "metrics": [build::external("queue", &build::average("10"))]});
     let begun = rows("cpu", &[(-10, "200m"), (20, "200m"), (21, "20m")]);
     let mut tolerant = spec(47, 20);
     tolerant["behavior"] = json!({"scaleUp": {"tolerance": "0.2"}});
@@ -745,11 +741,6 @@ fn what_is_unusual_is_said() {
             &interrupted,
             vec![],
             "SHORT FOR 0s, NO ANSWER FOR 10m OF 30m",
-        ),
-        (
-            &lacking,
-            vec![manifest("a.yaml", &queued)],
-            "THE SAME REPLICAS AS THE REPLAY THROUGHOUT; NO ANSWER FOR 0s INSTEAD OF 30m",
         ),
         (
             &begun,

@@ -539,7 +539,7 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
                     .args(["-f".as_ref(), state.as_os_str()])
                     .args(assumed);
                 let Ran { code, stdout, .. } = run(&mut command);
-                let names_flag = stdout.contains("; use --history none, or --observe ");
+                let names_flag = stdout.contains(", or --history none if ");
                 assert!(code != Some(4) || names_flag, "{stdout}");
                 code
             };

@@ -485,7 +485,7 @@ impl PreparedRun {
         }
     }
 
-    /// The metrics that have no value in any pass.
+    /// The metrics that have no value in any pass of the replay.
     fn lacking(&self) -> Vec<String> {
         let all = self.first.metrics();
         let failed = all.filter(|it| it.is_failed() && !self.player.has(it.index));

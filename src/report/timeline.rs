@@ -21,7 +21,7 @@ use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated, Totals,
 };
-use crate::words::{count, distance, duration, first_few, list, one_or_many, time};
+use crate::words::{count, distance, duration, first_few, list, time};
 
 /// A timeline, with its first pass.
 #[derive(Debug)]
@@ -340,11 +340,10 @@ impl<'a> Played<'a> {
             format!("{load}; the ready pods share the load evenly"),
         )];
         if !self.timeline.lacks_pods {
-            let missing = self.timeline.missing;
-            let are = one_or_many(missing, "is", "are");
-            let also = match missing {
-                0 => String::new(),
-                _ => format!("; {missing} that the target lacks now {are} created, too"),
+            let also = if self.timeline.is_short {
+                "; the target is assumed to create those that it lacks now"
+            } else {
+                ""
             };
             let text = format!(
                 "like the existing ones: pending for {}, ready after {}, with metrics after {} \

@@ -673,7 +673,7 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
         ),
         (
             "time,cpu,queue_depth,replicas\n0s,80%,9,0\n30s,80%,9,2\n",
-            "error: the trace standard input:2: column 2: cpu: the selector of the target matches no pod\n\
+            "error: the trace standard input:2: column 2: cpu: the target has no pods\n\
              hint: the run starts with 0 replicas: start the trace at a row with more, or suppose some, such as \
              --replicas 3\n"
                 .to_owned(),

@@ -57,18 +57,18 @@ fn three_triggers() {
     CHANGES
       s0-prometheus, in all  any value   adds replicas: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4
                              up to 50    proposes minReplicas (1)
-                             90 to 110   proposes no change
+                             90 to 110   within tolerance
                              above 110   proposes more
                              above 950   proposes maxReplicas (20)
       s1-cron-Europe-Berlin-08xx1-5-018xx1-5, in all
                              any value   adds replicas: s0-prometheus proposes 4
                              up to 1     proposes minReplicas (1)
-                             1.8 to 2.2  proposes no change
+                             1.8 to 2.2  within tolerance
                              above 2.2   proposes more
                              above 19    proposes maxReplicas (20)
       cpu                    any value   adds replicas: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4
                              up to 30%   proposes minReplicas (1)
-                             54% to 66%  proposes no change
+                             54% to 66%  within tolerance
                              above 66%   proposes more
                              above 570%  proposes maxReplicas (20)
 

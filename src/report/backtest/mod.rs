@@ -307,13 +307,18 @@ fn done(played: &Played<'_>, change: &PassChange) -> String {
     }
 }
 
-/// Returns the replicas with which a run ends after the load.
-/// Returns the lowest and the highest replicas with which a run ends.
-fn last_replicas(run: &Run) -> (i32, i32) {
+/// Returns the lowest and the highest replicas with which a run ends, and whether later passes may change them. A missing
+/// answer changes none.
+fn last_replicas(run: &Run) -> ((i32, i32), bool) {
     let Timeline { totals, swing, .. } = &run.timeline;
-    swing.unwrap_or((totals.last, totals.last))
+    let replicas = swing.unwrap_or((totals.last, totals.last));
+    (
+        replicas,
+        swing.is_none() && !totals.is_settled && totals.ends_answered,
+    )
 }
 
+/// Returns the replicas with which a run ends after the load.
 fn ends_at(run: &Run) -> String {
     let Timeline { totals, swing, .. } = &run.timeline;
     match swing {

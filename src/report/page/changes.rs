@@ -150,7 +150,7 @@ impl Ranges<'_> {
             self.out_of_order();
         }
         if let Some(tolerance) = self.changes.tolerance {
-            self.add(tolerance, "proposes no change");
+            self.add(tolerance, "within tolerance");
         }
         for (ask, span, bound) in self.bounds {
             // Already covered above, unless the pass does everything that the metric proposes.
@@ -239,7 +239,7 @@ impl Ranges<'_> {
             let done = bands.iter().filter(|band| band.effect == effect);
             match &Vec::from_iter(done.map(|band| band.span))[..] {
                 [] => self.add_nothing(ask),
-                done => self.add_asked(ask, done),
+                spans => self.add_asked(ask, spans),
             }
         }
     }

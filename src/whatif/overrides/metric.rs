@@ -498,11 +498,8 @@ impl Metric {
             _ if has_pods => {
                 Error::usage(format!("{}: no pod of the target is running", self.label))
             }
-            _ => Error::usage(format!(
-                "{}: the selector of the target matches no pod",
-                self.label
-            ))
-            .hint(self.without_pods),
+            _ => Error::usage(format!("{}: the target has no pods", self.label))
+                .hint(self.without_pods),
         }
     }
 

@@ -61,7 +61,7 @@ pub struct Changes {
     pub now: Option<i64>,
     /// The highest value that was tried; no value beyond it changes anything, except near the limits of the integers.
     pub up_to: i64,
-    /// The values at which the metric itself proposes no change, if any.
+    /// The values around the target at which the ratio is within the tolerance, or pods without metrics reverse it.
     pub tolerance: Option<Span>,
     /// The effect of each value on the replicas, from 0 on.
     pub bands: Vec<Band>,
@@ -315,7 +315,7 @@ pub struct Borders {
     pub scale: UnitScale,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
-    /// The values at which the metric itself proposes no change.
+    /// The values around the target at which the ratio is within the tolerance, or pods without metrics reverse it.
     pub tolerance: Option<Span>,
     /// The highest value at which the metric proposes fewer replicas than now, if it also does at all lower values.
     pub fewer: Option<i64>,

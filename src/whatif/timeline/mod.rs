@@ -73,8 +73,8 @@ pub struct Timeline {
     pub times: JoinTimes,
     /// The number of pods that are about to become ready at the first pass.
     pub starting: usize,
-    /// The number of pods that the target lacks at the first pass, and that are created after it.
-    pub missing: usize,
+    /// Whether the target lacks pods at the first pass.
+    pub is_short: bool,
     /// Whether no pod is known, so that all replicas are assumed to be ready.
     pub lacks_pods: bool,
     /// The pods that are assumed to stay as they are.
@@ -244,7 +244,7 @@ impl Timeline {
             trace: player.trace.clone(),
             times: player.plan.times,
             starting: workload.starting(),
-            missing: scale.map_or(0, |it| workload.missing(snapshot, it.spec_replicas)),
+            is_short: scale.is_some_and(|it| workload.is_short(snapshot, it.spec_replicas)),
             lacks_pods: workload.model.is_none(),
             stays: workload.stays(snapshot),
             passes: Vec::new(),

@@ -375,7 +375,7 @@ impl World {
             && !leaves
             && !workload.is_joining()
             && !workload.is_rolling()
-            && workload.missing(&self.snapshot, replicas) == 0
+            && !workload.is_short(&self.snapshot, replicas)
     }
 }
 

@@ -210,7 +210,7 @@ fn a_picture_stands_alone() {
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
     let said = "cpu: up to 10%: proposes fewer, but removes none: already at minReplicas (2); \
-                18% to 22%: proposes no change; above 22%: adds replicas;";
+                18% to 22%: within tolerance; above 22%: adds replicas;";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 

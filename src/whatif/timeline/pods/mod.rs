@@ -195,13 +195,10 @@ impl TargetPods {
         self.lives.iter().any(|life| life.joining.is_some())
     }
 
-    /// Returns how many pods are missing that the target's controller creates for this many replicas.
-    pub(super) fn missing(&self, snapshot: &Snapshot, count: i32) -> usize {
-        if self.model.is_none() {
-            return 0;
-        }
+    /// Whether pods are missing that the target's controller creates for this many replicas.
+    pub(super) fn is_short(&self, snapshot: &Snapshot, count: i32) -> bool {
         let wanted = usize::try_from(count).unwrap_or(0) + self.surplus;
-        wanted.saturating_sub(active(snapshot).len())
+        self.model.is_some() && active(snapshot).len() < wanted
     }
 
     /// Moves the pods to the snapshot's time; returns whether that changed any.

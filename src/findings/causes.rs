@@ -79,6 +79,15 @@ impl Finding {
         }
     }
 
+    /// Whether the replicas do not follow from the passes: something else sets them, or no passes are made.
+    pub(crate) fn overrules(&self) -> bool {
+        match &self.facts {
+            Facts::OtherWriter(_) => true,
+            Facts::ControllerSilent(_) => self.severity == Severity::Error,
+            _ => false,
+        }
+    }
+
     /// Whether the finding says that a number was not measured.
     fn is_unmeasured(&self) -> bool {
         matches!(&self.facts, Facts::MetricFailing(it) if it.is_fallback())
@@ -102,9 +111,9 @@ impl Others<'_> {
         self.first(|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.is_whole()))
     }
 
-    /// Returns the finding about another writer of the replicas.
-    pub(crate) fn writer(&self) -> Option<Code> {
-        self.first(|it| matches!(it.facts, Facts::OtherWriter(_)) && it.explains)
+    /// Returns the finding that says that the replicas do not follow from the passes.
+    pub(crate) fn overruling(&self) -> Option<Code> {
+        self.first(|it| it.overrules() && it.explains)
     }
 
     /// Returns the finding that says that all pods of this one belong to other objects, where their problems have to be
@@ -140,7 +149,10 @@ impl Others<'_> {
         let never = |it: &Finding| matches!(&it.facts, Facts::NeverReady(it) if it.is_current);
         let cause = self.first(never)?;
         let (pass, finding) = (self.pass, self.finding);
-        let advice = finding.facts.kind().advice(&About::new(pass, finding));
+        let advice = finding
+            .facts
+            .kind()
+            .advice(&About::new(pass, finding, self.found));
         (advice.remedy == Remedy::WaitForRollout).then_some(cause)
     }
 

@@ -26,6 +26,9 @@ pub struct FindingView {
     /// Whether the finding is the reason why the pass ends without a decision.
     #[serde(skip)]
     pub(crate) ends: bool,
+    /// Whether the replicas do not follow from the passes.
+    #[serde(skip)]
+    pub(crate) overrules: bool,
     /// Whether the verdict already says so: an ordinary rule decides, and no one needs to act.
     #[serde(skip)]
     pub(crate) is_in_verdict: bool,
@@ -75,7 +78,7 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     });
     let all = findings.iter();
     let mut views: Vec<FindingView> = all
-        .map(|it| view(pass, it, of_running.as_deref()))
+        .map(|it| view(pass, it, findings, of_running.as_deref()))
         .collect();
     // Where an assumption is the cause, there is no advice to follow.
     let without = views.iter().filter(|it| it.advice().is_empty());
@@ -90,8 +93,13 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
 
 /// Returns one published finding. If a template is assumed, `of_running` are the findings about what runs: a command
 /// changes running objects only if those findings advise it, too.
-fn view(pass: &Pass, finding: &Finding, of_running: Option<&[FindingView]>) -> FindingView {
-    let about = About::new(pass, finding);
+fn view(
+    pass: &Pass,
+    finding: &Finding,
+    found: &[Finding],
+    of_running: Option<&[FindingView]>,
+) -> FindingView {
+    let about = About::new(pass, finding, found);
     let facts = finding.facts.kind();
     let mut evidence = facts.evidence(&about);
     let mut advice = match finding.follows {
@@ -118,6 +126,7 @@ fn view(pass: &Pass, finding: &Finding, of_running: Option<&[FindingView]>) -> F
         metrics,
         follows: finding.follows,
         ends: finding.ends(pass.decision.block()),
+        overrules: finding.overrules(),
         is_in_verdict: finding.severity == Severity::Info && facts.is_in_verdict(&pass.decision),
         explains: finding.explains,
         summary: facts.summary(&about),

@@ -11,7 +11,7 @@ use super::page::{Page, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
-use crate::findings::Severity;
+use crate::findings::{Code, Severity};
 use crate::pass::Pass;
 use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
@@ -177,9 +177,12 @@ impl Page {
         let has_scale = prediction.explanation.pass.input.snapshot.scale.is_ok();
         let mut sections = words.of_pass(next, changes.filter(|_| has_scale));
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
-        if played.is_some() && words.has_other_writer() {
-            let ends = "assumed not to set the replicas from now on";
-            assumed.push(("other writer".to_owned(), ends.to_owned()));
+        for code in words.overruling().filter(|_| played.is_some()) {
+            let (who, does) = match code {
+                Code::ControllerSilent => ("controller", "make passes"),
+                _ => ("other writer", "not set the replicas"),
+            };
+            assumed.push((who.to_owned(), format!("assumed to {does} from now on")));
         }
         let Some(backtest) = &prediction.backtest else {
             sections.extend(curve);

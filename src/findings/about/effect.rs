@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::About;
-use crate::findings::{Alternative, Code};
+use crate::findings::{Alternative, Finding};
 use crate::outlook::{Range, Upcoming};
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
@@ -141,10 +141,10 @@ impl About<'_> {
         })
     }
 
-    /// Describes the change after the pass, if nothing else sets the replicas: `It goes to 6 replicas at 12:05:00Z (in
+    /// Describes the change after the pass, if the replicas follow from the passes: `It goes to 6 replicas at 12:05:00Z (in
     /// 5m) if the metrics keep proposing the same.`
     pub(crate) fn next_in_words(&self) -> Option<String> {
-        if self.finding.follows == Some(Code::OtherWriter) {
+        if self.found.iter().any(Finding::overrules) {
             return None;
         }
         let NextChange {

@@ -23,16 +23,19 @@ use crate::words::{future, time};
 pub(crate) struct About<'a> {
     pub(crate) pass: &'a Pass,
     pub(crate) finding: &'a Finding,
+    /// All findings about the pass.
+    found: &'a [Finding],
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) hpa: &'a Hpa,
 }
 
 impl<'a> About<'a> {
-    pub(crate) fn new(pass: &'a Pass, finding: &'a Finding) -> Self {
+    pub(crate) fn new(pass: &'a Pass, finding: &'a Finding, found: &'a [Finding]) -> Self {
         let snapshot = &pass.input.snapshot;
         Self {
             pass,
             finding,
+            found,
             snapshot,
             hpa: &snapshot.hpa,
         }

@@ -77,7 +77,7 @@ impl Kind for HeldByWindow {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // While something else sets the replicas, neither a window nor a policy decides about them.
+        // If the replicas do not follow from the passes, neither a window nor a policy decides about them.
         others
             .beyond(self.desired, self.result)
             .or_else(|| {
@@ -85,7 +85,7 @@ impl Kind for HeldByWindow {
                     .any(Code::Flapping)
                     .filter(|_| self.desired < self.result)
             })
-            .or_else(|| others.writer())
+            .or_else(|| others.overruling())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

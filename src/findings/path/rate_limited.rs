@@ -49,7 +49,7 @@ impl Kind for RateLimited {
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         others
             .prior(self.desired, self.result, self.metric)
-            .or_else(|| others.writer())
+            .or_else(|| others.overruling())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

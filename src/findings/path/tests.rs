@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::findings::path::testing::{at_once, left, pods, recommended};
-use crate::findings::testing::{found, state, with, with_spec};
+use crate::findings::testing::{found, said, state, with, with_hpa, with_spec};
 use crate::findings::{Code, Facts, Severity};
 
 #[test]
@@ -156,22 +156,24 @@ fn set_by_helm(items: &[Value], left: i32) -> Vec<Value> {
     items
 }
 
-/// Neither a window nor a policy decides while something else sets the replicas.
+/// Neither a window nor a policy decides while something else sets the replicas, or no passes are made.
 #[test]
-fn a_rule_beside_another_writer_follows_it() {
+fn a_rule_that_does_not_decide_follows_what_does() {
+    let created = json!({"metadata": {"uid": "1", "creationTimestamp": "2026-11-21T05:00:00Z"}});
     let held = recommended(&pods("10m"), "2026-11-21T05:58:00Z");
     let limited = pods("400m");
     for (items, code) in [(held, Code::HeldByWindow), (limited, Code::RateLimited)] {
         let follows = |items: &[Value]| {
-            let all = found(items);
-            let own = all.iter().find(|it| it.code() == code);
-            own.unwrap_or_else(|| panic!("{all:?}")).follows
+            let text = said(code, items);
+            let tells_next = text.evidence.iter().any(|it| it.contains("keep proposing"));
+            (text.follows, tells_next)
         };
-        assert_eq!(follows(&items), None);
-        assert_eq!(
-            follows(&set_by_helm(&items, 6)),
-            Some(Code::OtherWriter),
-            "{code:?}"
-        );
+        assert_eq!(follows(&items), (None, true));
+        for (items, cause) in [
+            (set_by_helm(&items, 6), Code::OtherWriter),
+            (with_hpa(&items, &created), Code::ControllerSilent),
+        ] {
+            assert_eq!(follows(&items), (Some(cause), false), "{code:?}");
+        }
     }
 }

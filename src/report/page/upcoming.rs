@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::Words;
-use crate::findings::{Code, Severity};
+use crate::findings::Code;
 use crate::outlook::{Range, Upcoming};
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::words::{future, time};
@@ -46,10 +46,10 @@ impl UpcomingRow {
 }
 
 impl Words<'_> {
-    /// Returns a line for each change of the most likely course; `None` while something else sets the replicas.
+    /// Returns a line for each change of the most likely course; `None` if the replicas do not follow from the passes.
     pub(in crate::report) fn upcoming(&self) -> Option<Section> {
         let asked = self.explanation.proposal?;
-        if self.has_other_writer() {
+        if self.overruling().next().is_some() {
             return None;
         }
         let rows = self.rows();
@@ -79,10 +79,10 @@ impl Words<'_> {
         Section::new(title, Detail::Folded, [Part::Steps(lines)])
     }
 
-    /// Whether something else sets the replicas, so that they do not follow from the passes alone.
-    pub(in crate::report) fn has_other_writer(&self) -> bool {
-        let mut findings = self.explanation.findings.iter();
-        findings.any(|it| it.code == Code::OtherWriter && it.severity < Severity::Info)
+    /// Returns the codes of the findings that say that the replicas do not follow from the passes.
+    pub(in crate::report) fn overruling(&self) -> impl Iterator<Item = Code> {
+        let findings = self.explanation.findings.iter();
+        findings.filter(|it| it.overrules).map(|it| it.code)
     }
 
     /// Returns the changes of the most likely course, each with the possible counts before the next.
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{pass, state};
+    use crate::findings::testing::{pass, state, with_hpa};
     use crate::report::Explanation;
 
     /// Four pods that need 8 replicas.
@@ -300,9 +300,9 @@ mod tests {
         assert_eq!(told(&steps)[3], "1 at 06:07:00Z (in 7m), in 4 steps");
     }
 
-    /// It is unknown what another writer will set.
+    /// It is unknown what another writer will set, and when passes will be made again.
     #[test]
-    fn what_follows_is_not_told_beside_another_writer() {
+    fn what_follows_is_not_told_if_it_does_not_follow_from_the_passes() {
         let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
             {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
         let set_by_helm = json!({"metadata": {"managedFields": [{"manager": "helm",
@@ -311,6 +311,10 @@ mod tests {
         let mut items = busy();
         items[0]["status"] = status;
         assert_eq!(lines(&items, &[(60, 4, 4, 4)]).len(), 1);
+        let created =
+            json!({"metadata": {"uid": "1", "creationTimestamp": "2026-11-21T05:00:00Z"}});
+        let silent = with_hpa(&busy(), &created);
+        assert_eq!(lines(&silent, &[(60, 4, 4, 4)]), Vec::<String>::new());
         items.push(build::with(build::deployment(4), &set_by_helm));
         assert_eq!(lines(&items, &[(60, 4, 4, 4)]), Vec::<String>::new());
     }

@@ -12,6 +12,7 @@ use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
+use crate::outlook::{self, Range};
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
@@ -474,7 +475,7 @@ impl<'p> Case<'p> {
 
     /// Returns the result of the pass if no recommendation held it.
     pub(crate) fn without_history(&self) -> Alternative {
-        Alternative::of(self.forgotten())
+        Alternative::of(self.forgotten(), None)
     }
 
     /// Returns the pass without any recommendation.
@@ -484,27 +485,42 @@ impl<'p> Case<'p> {
 
     /// Runs the pass on a changed snapshot, without any recommendation.
     pub(crate) fn forget(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
-        let mut snapshot = self.snapshot.clone();
-        change(&mut snapshot);
+        let snapshot = self.changed(change);
         let forgotten = self.pass.remembered.clone().without_recommendations();
         engine::reconcile(&snapshot, &forgotten.likely)
     }
 
     /// Returns the result of this pass.
     pub(crate) fn answer(&self) -> Alternative {
-        Alternative::of(self.decision)
+        let range = self.pass.outlook.range(self.decision);
+        Alternative::of(self.decision, range)
     }
 
     /// Runs the pass on a changed snapshot, with the same history.
     pub(crate) fn decide(&self, change: impl FnOnce(&mut Snapshot)) -> Decision {
-        let mut snapshot = self.snapshot.clone();
-        change(&mut snapshot);
-        engine::reconcile(&snapshot, &self.pass.remembered.likely)
+        self.decide_on(&self.changed(change))
     }
 
     /// Returns the result of the pass on a changed snapshot, with the same history.
     pub(crate) fn without(&self, change: impl FnOnce(&mut Snapshot)) -> Alternative {
-        Alternative::of(&self.decide(change))
+        let snapshot = self.changed(change);
+        self.result(&snapshot, &self.decide_on(&snapshot))
+    }
+
+    /// Returns the result of a decision on a snapshot, with the same history.
+    pub(crate) fn result(&self, snapshot: &Snapshot, decision: &Decision) -> Alternative {
+        let range = outlook::range(snapshot, &self.pass.remembered, decision);
+        Alternative::of(decision, range)
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut Snapshot)) -> Snapshot {
+        let mut snapshot = self.snapshot.clone();
+        change(&mut snapshot);
+        snapshot
+    }
+
+    fn decide_on(&self, snapshot: &Snapshot) -> Decision {
+        engine::reconcile(snapshot, &self.pass.remembered.likely)
     }
 
     /// Returns the result of the pass on a changed snapshot if it is different.
@@ -574,10 +590,11 @@ impl Decision {
 }
 
 impl Alternative {
-    pub(super) fn of(decision: &Decision) -> Self {
+    fn of(decision: &Decision, range: Option<Range>) -> Self {
         Self {
             proposal: decision.proposal,
             replicas: decision.replicas_after(),
+            possible: range.filter(|it| it.min != it.max),
         }
     }
 }

@@ -56,6 +56,7 @@ pub use view::FindingView;
 pub(crate) use view::views;
 
 use crate::engine::decision::Block;
+use crate::outlook::Range;
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -86,12 +87,21 @@ pub enum Severity {
 }
 
 /// The result of a pass on a changed snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Alternative {
     /// The highest proposal; `None` if the pass computes none.
     pub proposal: Option<i32>,
-    /// The replicas after the pass; `None` if its scale cannot be read.
+    /// The most likely replicas after the pass; `None` if its scale cannot be read.
     pub replicas: Option<i32>,
+    /// The possible replicas, if others are possible.
+    pub possible: Option<Range>,
+}
+
+/// What is possible besides the most likely result does not make it another one.
+impl PartialEq for Alternative {
+    fn eq(&self, other: &Self) -> bool {
+        (self.proposal, self.replicas) == (other.proposal, other.replicas)
+    }
 }
 
 impl Finding {

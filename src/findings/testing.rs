@@ -142,7 +142,10 @@ fn row_of(code: Code, items: &[Value]) -> String {
     if let Some(cause) = text.follows {
         row += &format!(", follows {}", cause.as_str());
     }
-    if let Some(Alternative { proposal, replicas }) = finding.without {
+    if let Some(Alternative {
+        proposal, replicas, ..
+    }) = finding.without
+    {
         let [proposal, replicas] =
             [proposal, replicas].map(|it| it.map_or("none".to_owned(), |it| it.to_string()));
         row += &format!(", without it {proposal} -> {replicas}");

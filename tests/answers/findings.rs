@@ -425,6 +425,16 @@ fn the_headline_says_that_the_last_write_failed() {
     assert_eq!(verdict("Y13"), "SCALE UP 4 → 6");
 }
 
+/// The result without a problem may be as open as what its command predicts.
+#[test]
+fn a_result_without_the_problem_is_no_more_certain_than_it_is_predicted() {
+    let found = &told::case("60b").json()["findings"][0]["evidence"][0];
+    assert_eq!(
+        found,
+        "With the default, Max: 2 replicas (2 to 7 are possible)."
+    );
+}
+
 /// A finding about exactly the pods of another one, which says what to do about them, leaves the screen.
 #[test]
 fn the_same_pods_are_shown_once() {

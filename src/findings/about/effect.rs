@@ -51,8 +51,9 @@ impl About<'_> {
             (None, Some(proposal), _) => {
                 format!(": no decision instead of a proposal of {near}{proposal}")
             }
-            (_, _, (Some(with), Some(without))) if with != without => {
-                format!(": {} instead of {near}{without}", count(with, "replica"))
+            (_, _, (Some(with), Some(to))) if with != to => {
+                let near = without.possible.map_or(near, |_| "~");
+                format!(": {} instead of {near}{to}", count(with, "replica"))
             }
             // The answer is the same.
             (_, _, (Some(_), Some(_))) => String::new(),
@@ -97,13 +98,20 @@ impl About<'_> {
     /// Returns the result of the pass without the problem as text: `6 replicas`, or the proposal and the replicas that
     /// remain after limits.
     pub(crate) fn without(&self) -> Option<String> {
-        let Alternative { proposal, replicas } = self.finding.without?;
+        let Alternative {
+            proposal,
+            replicas,
+            possible,
+        } = self.finding.without?;
+        let open = possible.map_or_else(String::new, |Range { min, max }| {
+            format!(" ({min} to {max} are possible)")
+        });
         Some(match (proposal, replicas) {
             (Some(proposal), Some(replicas)) if proposal != replicas => format!(
-                "a proposal of {proposal}, and {} after stabilization and limits",
+                "a proposal of {proposal}, and {} after stabilization and limits{open}",
                 count(replicas, "replica")
             ),
-            (_, Some(replicas)) => count(replicas, "replica"),
+            (_, Some(replicas)) => format!("{}{open}", count(replicas, "replica")),
             (Some(proposal), None) => format!("a proposal of {proposal}"),
             (None, None) => return None,
         })

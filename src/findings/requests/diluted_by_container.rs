@@ -7,7 +7,6 @@ use super::{are_alike, compared, has_own_metric, look_at, milli, total, utilizat
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
 
-use crate::findings::Alternative;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 
@@ -220,7 +219,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
-    let without = Alternative::of(&remedy);
+    let without = case.result(case.snapshot, &remedy);
     let whole = f64::from(percent) / 100.0;
     let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
     let current = case.decision.replicas_before()?;

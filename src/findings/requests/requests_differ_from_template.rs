@@ -2,7 +2,6 @@
 
 use super::{Held, Revisions, compared, counted_requests, mean, milli, request_of, utilizations};
 use crate::apimachinery::quantity::Amount;
-use crate::findings::Alternative;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
 use crate::findings::setter::{Setter, is_updated};
@@ -205,7 +204,7 @@ fn differing_metric<'p>(
     case.renew(&mut new, &is_own, is_meant);
     let made = new.pods.iter().filter(|pod| is_own(pod));
     let request = mean(made.map(|pod| enough(case, pod, step))).filter(|_| is_stated);
-    let renewed = is_stated.then(|| case.decide(|snapshot| snapshot.pods = new.pods));
+    let renewed = is_stated.then(|| case.without(|snapshot| snapshot.pods = new.pods));
     // No one states a fraction of a byte.
     let unit = if step.name == "cpu" { 1 } else { 1000 };
     let average = request
@@ -227,7 +226,7 @@ fn differing_metric<'p>(
         Severity::Info
     };
     Some(match renewed {
-        Some(renewed) => compared(case, facts, otherwise, Alternative::of(&renewed)),
+        Some(renewed) => compared(case, facts, otherwise, renewed),
         None => Finding::aside(otherwise, facts),
     })
 }

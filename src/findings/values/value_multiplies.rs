@@ -2,7 +2,6 @@
 
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
-use crate::findings::Alternative;
 use crate::findings::measures::{Counter, falls_with_replicas, says_per_pod};
 use crate::findings::metrics::metric_failing::fallen_back;
 use crate::findings::prelude::*;
@@ -90,7 +89,7 @@ impl Kind for ValueMultiplies {
         } else {
             Severity::Info
         };
-        Some(Finding::explaining(severity, facts).without(Alternative::of(&divided)))
+        Some(Finding::explaining(severity, facts).without(case.result(case.snapshot, &divided)))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

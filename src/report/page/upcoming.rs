@@ -150,10 +150,13 @@ impl Words<'_> {
         };
         let Some(at) = at.filter(|_| !row.is_certain()) else {
             let since = future(now, since);
-            return if row.is_certain() {
-                format!("at {since}")
-            } else {
-                format!("from {since}: {} possible{later}", of(first))
+            return match at {
+                Some(_) => format!("at {since}"),
+                // Others may follow from the pass itself.
+                None if row.is_certain() => {
+                    format!("most likely from this pass on; by {since} at the latest")
+                }
+                None => format!("from {since}: {} possible{later}", of(first)),
             };
         };
         let likely = format!("most likely at {}", future(now, at));
@@ -293,6 +296,11 @@ mod tests {
         assert_eq!(
             told(&[(15, 8, 8, 8), (60, 8, 6, 8), (75, 8, 5, 8), (90, 4, 4, 8)]),
             ["4 most likely at 06:01:30Z (in 90s); 6 to 8 possible from 06:01:00Z, later 4 to 8"]
+        );
+        // The pass itself may leave another number.
+        assert_eq!(
+            told(&[(60, 8, 8, 8)]),
+            ["8 most likely from this pass on; by 06:01:00Z (in 60s) at the latest"]
         );
         let steps: Vec<_> = (1..=7)
             .map(|step| (step * 60, 8 - step as i32, 8 - step as i32, 8 - step as i32))

@@ -6,8 +6,8 @@ use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
 use crate::words::metric_format;
 
-/// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
-/// other pods, or the metric counts them although they are not ready.
+/// Pods that have only just started, or are not ready yet, change the answer: they use much more than the other pods, or
+/// the metric counts them, or assumes a value for them, although they are not ready.
 ///
 /// Add a startup probe, or lengthen the scale-up stabilization window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +62,9 @@ impl Kind for StartingPods {
         let effect = about.cost();
         match self.how {
             Starting::NotReady { .. } => {
-                let counts = one_or_many(pods, "counts", "count");
+                let affects = one_or_many(pods, "affects", "affect");
                 let first = first_of(&self.pods);
-                format!("{starting} ({first}) {counts} for {label} although never ready{effect}")
+                format!("{starting} ({first}) {affects} {label} although never ready{effect}")
             }
             Starting::Hot { usage, others } => {
                 let step = about.step(self.metric);
@@ -324,7 +324,7 @@ mod tests {
         use more, and have been ready for minutes, as a canary: none
         use as much: none
         have no metrics for long: warning, explains, without it 2 -> 3
-            2 starting pods (web-1 and 1 more) count for rps although never ready
+            2 starting pods (web-1 and 1 more) affect rps although never ready
             - The first started 05:45:00Z (15m ago): web-1 and web-2.
             - rps assumes 2 pods without metrics at 0, which takes its ratio from 1.5 to 0.5.
             - Without them: a proposal of 2, and 3 replicas after stabilization and limits.
@@ -333,14 +333,14 @@ mod tests {
             @ pod/web-1 pod/web-2
         have no metrics yet: none
         count without being ready: warning, explains, without it 3 -> 3
-            1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
+            1 starting pod (web-2) affects rps although never ready: 5 replicas instead of 3
             - Started 05:45:00Z (15m ago): web-2.
             - Without it: 3 replicas.
             > Lengthen the scale-up window to 30m, which delays each scale-up by as much.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":1800}}}}'
             @ pod/web-2
         count before they are ready: info, explains, without it 3 -> 3
-            1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
+            1 starting pod (web-2) affects rps although never ready: 5 replicas instead of 3
             - Started 05:57:00Z (3m ago): web-2.
             - Without it: 3 replicas.
             > Lengthen the scale-up window to 5m, which delays each scale-up by as much.
@@ -348,7 +348,7 @@ mod tests {
             @ pod/web-2
         count and are ready: none
         count with less: info, explains, without it 4 -> 4
-            1 starting pod (web-2) counts for rps although never ready: 3 replicas instead of 4
+            1 starting pod (web-2) affects rps although never ready: 3 replicas instead of 4
             - Started 05:57:00Z (3m ago): web-2.
             - Without it: 4 replicas.
             > Wait until the pods are ready, or have them start faster.

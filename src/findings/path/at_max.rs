@@ -119,7 +119,8 @@ impl Kind for AtMax {
             ));
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
-        if self.is_sound() {
+        // The remedy, with its numbers, may be another finding's.
+        if self.is_sound() && about.finding.follows.is_none() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
             if self.dropped.is_some() && about.hpa.spec.behavior.is_none() {
                 let why = "Without behavior, nothing limits how many replicas go at once.";
@@ -490,13 +491,11 @@ mod tests {
             - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
             - cpu is at 180% of its target.
             - Without maxReplicas: 8 replicas.
-            - With a cpu request of 120m for app, the metrics propose 6.
             > Follow the advice of paused-by-keda.
         of a value that multiplies: info, explains, follows value-multiplies, without it 12 -> 8
             the metrics propose 12, and maxReplicas is 7
             - queue is at 300% of its target.
             - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
-            - With a target of 150 for queue, the metrics propose 6.
             > Follow the advice of value-multiplies.
         of a time: warning, explains, without it 6 -> 6
             the metrics propose 6, and maxReplicas is 5

@@ -34,7 +34,7 @@ impl Finding {
         let is_reason = block.is_some_and(|block| {
             self.code().is(Aspect::Ends(block)) || block == Block::Metrics && lacks_values()
         });
-        is_reason && self.explains && self.severity < Severity::Info
+        is_reason && self.explains
     }
 
     /// Whether the pass would make such a proposal without the problem. Rules that apply between the proposal and the

@@ -25,7 +25,7 @@ use super::Explanation;
 use super::expected::{Judged, expected};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::MetricStep;
-use crate::findings::{Code, Severity};
+use crate::findings::{Code, FindingView, Severity};
 use crate::keda::OWNER;
 use crate::memory::Knowledge;
 use crate::pass::Pass;
@@ -183,16 +183,13 @@ impl Words<'_> {
     /// or could not write.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text();
-        let mut troubles = self
-            .explanation
-            .findings
-            .iter()
-            .filter(|it| it.severity < Severity::Info);
+        let mut findings = self.explanation.findings.iter();
+        let is_trouble = |it: &&FindingView| it.severity < Severity::Info;
         let cause = match headline {
             // A more important problem may still not be the reason why there is no decision.
-            Headline::Undecided(_) | Headline::CannotRead => troubles.find(|it| it.ends),
+            Headline::Undecided(_) | Headline::CannotRead => findings.find(|it| it.ends),
             Headline::Lacks(_) | Headline::MayNotRead | Headline::NotRead => None,
-            _ => troubles.next().filter(|first| match first.code {
+            _ => findings.find(is_trouble).filter(|first| match first.code {
                 Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
                 Code::ControllerSilent => first.severity == Severity::Error,
                 _ => false,

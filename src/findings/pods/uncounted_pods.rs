@@ -49,23 +49,19 @@ impl Kind for UncountedPods {
 
     fn summary(&self, about: &About<'_>) -> String {
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
-        let verb = one_or_many(n, "does", "do");
+        let which = match n {
+            1 if self.of == 1 => "the only pod does not count".to_owned(),
+            n if n == self.of => format!("none of the {of} counts"),
+            1 => format!("1 of {of} does not count"),
+            _ => format!("{n} of {of} do not count"),
+        };
         if let Some(code) = about.finding.follows.filter(|_| !self.count) {
             let them = one_or_many(n, "the one", "those");
-            return format!(
-                "{n} of {of} {verb} not count: {them} that {} is about",
-                code.as_str()
-            );
+            return format!("{which}: {them} that {} is about", code.as_str());
         }
         let (named, on_nodes, cost) = (self.named(about), self.on_nodes(), self.cost(about));
         match (self.count, n) {
-            (false, 1) if self.of == 1 => {
-                format!("the only pod does not count{named}{on_nodes}{cost}")
-            }
-            (false, n) if n == self.of => {
-                format!("none of the {of} counts{named}{on_nodes}{cost}")
-            }
-            (false, _) => format!("{n} of {of} {verb} not count{named}{on_nodes}{cost}"),
+            (false, _) => format!("{which}{named}{on_nodes}{cost}"),
             (true, 1) => format!("1 of {of} counts although it is not ready{cost}"),
             (true, _) => {
                 format!("{n} of {of} count although they are not ready{on_nodes}{cost}")
@@ -572,7 +568,7 @@ mod tests {
             @ pod/web-0 pod/web-1 pod/web-2
         run in part: none
         were never ready: error, explains, follows never-ready
-            3 of 3 pods do not count: those that never-ready is about
+            none of the 3 pods counts: those that never-ready is about
             - Not counted: web-0, web-1 and web-2.
             > Follow the advice of never-ready.
             @ pod/web-0 pod/web-1 pod/web-2
@@ -583,7 +579,7 @@ mod tests {
             $ kubectl describe pod web-0 -n default
             @ pod/web-0 pod/web-1 pod/web-2
         have no node: error, explains, follows unschedulable-pods
-            3 of 3 pods do not count: those that unschedulable-pods is about
+            none of the 3 pods counts: those that unschedulable-pods is about
             - Not counted: web-0, web-1 and web-2.
             > Follow the advice of unschedulable-pods.
             @ pod/web-0 pod/web-1 pod/web-2
@@ -721,6 +717,7 @@ mod tests {
             Some(Alternative {
                 proposal: Some(proposal),
                 replicas: Some(replicas),
+                possible: None,
             })
         };
         let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);

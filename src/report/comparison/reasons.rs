@@ -331,10 +331,12 @@ impl<'a> ReasonFinder<'a> {
                     continue;
                 }
                 Since::Before if written.duration_since(time) < PUBLISHED_WITHIN => {
-                    let ahead = distance(time, written);
+                    let when = match &*distance(time, written) {
+                        "0s" => "when".to_owned(),
+                        ahead => format!("{ahead} before"),
+                    };
                     moved.push(format!(
-                        "{name} was measured {ahead} before the status was written, but may \
-                         have been published after it"
+                        "{name} was measured {when} the status was written, but may have been published after it"
                     ));
                 }
                 Since::Before => continue,
@@ -541,7 +543,7 @@ impl<'a> ReasonFinder<'a> {
             .collect();
         if self.pass.remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
             let message = "the controller's history is uncertain; depending on it, the pass ends \
-                           at these replicas for another reason";
+                           at the same replicas for another reason";
             self.push(DifferenceCode::Memory, BearsOn::Conditions(open), message);
         }
     }

@@ -474,11 +474,11 @@ fn undecided(combined: &CombineStep, current: i32) -> String {
     } = *combined;
     if invalid == total {
         let which = match total {
-            1 => "The only metric".to_owned(),
-            _ => format!("None of the {total} metrics"),
+            1 => "The only metric cannot".to_owned(),
+            2 => "Neither metric can".to_owned(),
+            _ => format!("None of the {total} metrics can"),
         };
-        let verb = if total == 1 { "cannot" } else { "can" };
-        return format!("{which} {verb} be evaluated, so there is no decision.");
+        return format!("{which} be evaluated, so there is no decision.");
     }
     let rest = if total - invalid == 1 {
         "the other proposes"

@@ -166,6 +166,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         notes,
         command_flags: options.command_flags.clone(),
     };
+    input.mark_foreign_pods();
     input.remark();
     input.count(counted);
     Ok(input)

@@ -1,13 +1,12 @@
 //! The pass under examination, with the queries that several findings share.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
-use crate::apimachinery::metadata::OwnerReference;
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -18,6 +17,7 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::owners::{PodOwners, TopOwner};
 use crate::snapshot::pod::{Container, Phase, Pod};
 use crate::snapshot::requests::as_pod;
 use crate::snapshot::shared::Shared;
@@ -37,14 +37,8 @@ pub(crate) struct Case<'p> {
     pub(super) found: Vec<Finding>,
     /// The codes that are not shown.
     ignored: &'p [Code],
-    /// The pods that the selector of the target matches.
-    pods: Vec<&'p Pod>,
-    /// Whether some pods belong to the target, judging by the names of their ReplicaSets.
-    has_own_by_name: OnceCell<bool>,
-    /// Whether some pods belong to the target, judging by their owners.
-    has_own: OnceCell<bool>,
-    /// The pod whose owners were last followed, and its topmost owner: pods of one ReplicaSet come one after the other.
-    last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
+    /// The owners of the pods that the selector of the target matches.
+    owners: PodOwners<'p>,
     /// A pod as the API server makes it from the template of the target's pods.
     template: OnceCell<Option<Pod>>,
     measured: OnceCell<Measured<'p>>,
@@ -54,45 +48,11 @@ pub(crate) struct Case<'p> {
     observed_usage: OnceCell<Measured<'p>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
-    /// The kind that owns the pods of the target, if no other kind does.
-    direct_owner: Option<&'static str>,
-}
-
-/// The topmost owner of a pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Top<'p> {
-    /// The target of the HPA.
-    Target,
-    /// Another object, for certain.
-    Other { kind: &'p str, name: &'p str },
-    /// No object, while other pods state that they belong to the target.
-    NoOne,
-    /// Unknown, because an owner was not read or not stated.
-    Unknown,
-}
-
-/// Returns the kind that owns the pods of a target of this kind, if no other kind does.
-fn direct_owner(target: &str) -> Option<&'static str> {
-    let is = |kind: &&str| target.eq_ignore_ascii_case(kind);
-    if ["Deployment", "Rollout"].iter().any(is) {
-        return Some("ReplicaSet");
-    }
-    ["ReplicaSet", "StatefulSet", "ReplicationController"]
-        .into_iter()
-        .find(is)
 }
 
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let snapshot = &pass.input.snapshot;
-        // A missing selector would match all pods, and the pass ends there.
-        let selector = snapshot
-            .scale
-            .as_ref()
-            .ok()
-            .map(|scale| &scale.selector)
-            .filter(|selector| !selector.as_str().is_empty());
-        let is_own = |pod: &&Pod| selector.is_some_and(|it| it.matches(&pod.labels));
         Self {
             pass,
             snapshot,
@@ -101,21 +61,12 @@ impl<'p> Case<'p> {
             rules: Rules::of(&snapshot.controller),
             found: Vec::new(),
             ignored,
-            pods: snapshot
-                .pods
-                .iter()
-                .map(|pod| &**pod)
-                .filter(is_own)
-                .collect(),
-            has_own_by_name: OnceCell::new(),
-            has_own: OnceCell::new(),
-            last_top: Cell::new(None),
+            owners: PodOwners::of(snapshot, &pass.input.surroundings),
             template: OnceCell::new(),
             measured: OnceCell::new(),
             observed_pods: OnceCell::new(),
             observed_usage: OnceCell::new(),
             forgotten: OnceCell::new(),
-            direct_owner: direct_owner(&snapshot.hpa.spec.scale_target_ref.kind),
         }
     }
 
@@ -218,7 +169,7 @@ impl<'p> Case<'p> {
 
     /// Returns the pods that the selector of the target matches.
     pub(crate) fn pods(&self) -> impl ExactSizeIterator<Item = &'p Pod> {
-        self.pods.iter().copied()
+        self.owners.pods()
     }
 
     /// Returns the matched pods that may belong to the target.
@@ -347,96 +298,9 @@ impl<'p> Case<'p> {
         (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
     }
 
-    /// Returns the owner of a pod.
-    pub(crate) fn top_owner(&self, pod: &'p Pod) -> Top<'p> {
-        let Some(owner) = &pod.owner else {
-            // An input may state no owners at all.
-            let is_stated = |pod| matches!(self.top_owner(pod), Top::Target);
-            let mut owned = self.pods().filter(|pod| pod.owner.is_some());
-            let has_own = *self.has_own.get_or_init(|| owned.any(is_stated));
-            return if has_own { Top::NoOne } else { Top::Unknown };
-        };
-        // A ReplicaSet that was not read is judged by the labels as well.
-        let is_same = |last: &Pod| {
-            last.labels.is(&pod.labels) && last.owner.as_ref().is_some_and(|it| it.is(owner))
-        };
-        if let Some((_, top)) = self.last_top.get().filter(|(last, _)| is_same(last)) {
-            return top;
-        }
-        let top = self.follow(owner, pod);
-        self.last_top.set(Some((pod, top)));
-        top
-    }
-
     /// Returns the topmost owner of a pod.
-    fn follow(&self, first: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
-        let mut owner = first;
-        // Owners that own each other would be followed forever.
-        for _ in 0..8 {
-            if self.is_kind(&owner.kind) && owner.name == self.target().name {
-                return Top::Target;
-            }
-            let Some(workload) = self.surroundings.owner(owner) else {
-                return self.unread_owner(owner, pod);
-            };
-            match workload.metadata.controller() {
-                Some(next) => owner = next,
-                // A manifest does not show what will own the object.
-                None if workload.status.is_none() && self.direct_owner.is_none() => {
-                    return Top::Unknown;
-                }
-                None => {
-                    return Top::Other {
-                        kind: &owner.kind,
-                        name: &owner.name,
-                    };
-                }
-            }
-        }
-        Top::Unknown
-    }
-
-    /// Returns what the name of an unread owner reveals. A ReplicaSet is named after its Deployment or Rollout and the
-    /// hash of the template.
-    fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
-        let other = Top::Other {
-            kind: &owner.kind,
-            name: &owner.name,
-        };
-        match self.direct_owner {
-            Some(kind) if owner.kind != kind || self.is_kind(kind) => return other,
-            _ if owner.kind != "ReplicaSet" => return Top::Unknown,
-            _ => {}
-        }
-        let Some(maker) = pod.maker(owner) else {
-            return Top::Unknown;
-        };
-        const MAKERS: [&str; 2] = ["Deployment", "Rollout"];
-        let may_make = MAKERS.iter().any(|kind| self.is_kind(kind));
-        if may_make && maker == self.target().name {
-            return Top::Target;
-        }
-        let mut workloads = self.surroundings.workloads.iter();
-        if let Some(known) =
-            workloads.find(|it| MAKERS.contains(&&*it.kind) && it.metadata.name == maker)
-        {
-            return Top::Other {
-                kind: &known.kind,
-                name: &known.metadata.name,
-            };
-        }
-        // A target that has adopted another's pods has none of its own among them.
-        let has_own = || {
-            let mut owned = self
-                .pods()
-                .filter_map(|pod| pod.maker(pod.owner.as_deref()?));
-            may_make && owned.any(|maker| maker == self.target().name)
-        };
-        if *self.has_own_by_name.get_or_init(has_own) {
-            other
-        } else {
-            Top::Unknown
-        }
+    pub(crate) fn top_owner(&self, pod: &'p Pod) -> TopOwner<'p> {
+        self.owners.top(pod)
     }
 
     /// Whether the target is of a kind.
@@ -446,7 +310,7 @@ impl<'p> Case<'p> {
 
     /// Whether a pod certainly does not belong to the target.
     pub(crate) fn is_foreign(&self, pod: &'p Pod) -> bool {
-        matches!(self.top_owner(pod), Top::Other { .. } | Top::NoOne)
+        self.top_owner(pod).is_foreign()
     }
 
     /// Returns how long ago a pod started or was created; `None` if not stated or the clock is doubtful.

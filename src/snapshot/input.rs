@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::Snapshot;
 use super::basis::{Basis, ClockSource};
+use super::by_name::Names;
 use super::clock::ClockDoubt;
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
@@ -14,6 +15,7 @@ use super::evidence::{Counted, Evidence, Lease};
 use super::hpa::{MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::{Note, Subject};
+use super::owners::PodOwners;
 use super::shared::Shared;
 use super::surroundings::Surroundings;
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
@@ -142,6 +144,21 @@ impl Input {
             .filter(|(flag, _)| *flag == "--hpa" || flag.starts_with("--validate"))
             .map(|(flag, value)| format!(" {flag} {value}").trim_end().to_owned())
             .collect()
+    }
+
+    /// Marks the pods that certainly do not belong to the target.
+    pub(crate) fn mark_foreign_pods(&mut self) {
+        let owners = PodOwners::of(&self.snapshot, &self.surroundings);
+        let foreign = owners.pods().filter(|pod| owners.top(pod).is_foreign());
+        let foreign: Names<Box<str>> = foreign.map(|pod| pod.name.clone()).collect();
+        if foreign.is_empty() {
+            return;
+        }
+        for pod in &mut self.snapshot.pods {
+            if foreign.contains(&pod.name) {
+                pod.is_foreign = true;
+            }
+        }
     }
 
     /// Sets the target's past replica count, once its pods are known.

@@ -17,6 +17,7 @@ pub mod memory;
 pub mod metric;
 pub mod neighbour;
 pub mod note;
+pub(crate) mod owners;
 pub mod past;
 pub mod pod;
 pub(crate) mod requests;

@@ -405,6 +405,11 @@ fn a_candidate_gives_the_recorded_answer() {
 
 /// Four pods that request 100m each, use 50m, and are to use 50 %; a queue of 100.
 fn web() -> Input {
+    web_beside([])
+}
+
+/// Returns the same pods with other objects.
+fn web_beside(more: impl IntoIterator<Item = Value>) -> Input {
     let metrics = json!([build::resource("cpu", &build::utilization(50))]);
     let hpa = build::hpa(&json!({"minReplicas": 2, "metrics": metrics}));
     let mut items = vec![hpa, build::scale(4), build::state(&json!({}))];
@@ -412,6 +417,7 @@ fn web() -> Input {
         let name = format!("web-{pod}");
         items.extend([build::pod(&name), build::pod_metrics(&name, "50m")]);
     }
+    items.extend(more);
     common::read(&build::list(items)).expect("an input")
 }
 
@@ -627,6 +633,67 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
     let requests = changed.snapshot.pods[4..].iter();
     let mut requests = requests.map(|pod| pod.containers[0].requests.0[0].1.milli_value());
     assert!(requests.all(|request| request == 1000));
+}
+
+/// A pod of another owner uses 450m of the 500m that it requests. It counts, but only its owner changes it or deletes it:
+/// it is no model for others either, although it is the newest, and the first by name.
+#[test]
+fn a_pod_of_another_owner_stays_as_it_is() {
+    let owner =
+        json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true}]);
+    let own = json!({"metadata": {"ownerReferences": owner}, "status": {"startTime": "2026-11-21T05:50:00Z"},
+        "spec": {"containers": [build::requesting("app", "500m")]}});
+    let input = web_beside([
+        build::with(build::pod("db-0"), &own),
+        build::pod_metrics("db-0", "450m"),
+    ]);
+    let template = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [build::requesting("app", "200m")]}}},
+    });
+    let mut objects = Objects::default();
+    read_text(&template.to_string(), "web.json", &mut objects).expect("a manifest");
+    let mut candidate = Assumptions::default();
+    candidate.replace_hpa(
+        Candidate::find(&objects, &named(), "web.json", Validate::Ignore).expect("one"),
+    );
+    let read = |flags: &str| common::assumed(flags.split_whitespace()).expect("assumptions");
+    for (assumptions, request, pods, proposal, because) in [
+        (read(""), 100, 4, 8, "650 of 900 = 72 %: 72/50 x 5 = 7.2"),
+        (read("--replicas=4"), 100, 4, 8, "the same"),
+        (read("--replicas=2"), 100, 2, 5, "550 of 700 = 78 %: 4.68"),
+        (
+            read("--replicas=+2"),
+            100,
+            6,
+            10,
+            "750 of 1100 = 68 %: 9.52",
+        ),
+        (
+            read("--unready=4"),
+            100,
+            4,
+            4,
+            "450 of 900 = 50 %, from 90 %",
+        ),
+        (read("--request=cpu=x2"), 200, 4, 4, "650 of 1300 = 50 %"),
+        (candidate, 200, 4, 4, "the same as a template"),
+    ] {
+        let (changed, _) = assumptions
+            .apply(input.clone(), &decide(&input))
+            .expect(because);
+        let is_foreign = |pod: &&Shared<Pod>| pod.is_foreign;
+        let (foreign, own): (Vec<&Shared<Pod>>, Vec<_>) =
+            changed.snapshot.pods.iter().partition(is_foreign);
+        let before: Vec<_> = input.snapshot.pods.iter().filter(is_foreign).collect();
+        assert_eq!((foreign.len(), foreign), (1, before), "{because}");
+        let requests = own
+            .iter()
+            .map(|pod| pod.containers[0].requests.0[0].1.milli_value());
+        assert_eq!(Vec::from_iter(requests), vec![request; pods], "{because}");
+        assert_eq!(decide(&changed).proposal, Some(proposal), "{because}");
+    }
 }
 
 /// Without any pod, nothing tells what new ones would be like.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
-use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::{delete_finished, owner_of_finished};
 use crate::findings::prelude::*;
 use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::owners::TopOwner;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
@@ -33,17 +33,18 @@ pub struct ForeignPods {
 impl Kind for ForeignPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
-        let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
+        let pods: Vec<(&Pod, TopOwner<'_>)> =
+            counted.map(|pod| (pod, case.top_owner(pod))).collect();
         let mut owned = ByOwner::new();
         for (pod, top) in &pods {
             let owner = match top {
-                Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
-                Top::NoOne => Owner::NoOne,
-                Top::Target | Top::Unknown => continue,
+                TopOwner::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
+                TopOwner::NoOne => Owner::NoOne,
+                TopOwner::Target | TopOwner::Unknown => continue,
             };
             owned.entry(owner).or_default().push(pod.name.clone());
         }
-        if pods.iter().all(|(_, top)| *top == Top::Unknown) {
+        if pods.iter().all(|(_, top)| *top == TopOwner::Unknown) {
             owned = not_counted_by_target(case, &pods)?;
         }
         if owned.is_empty() {
@@ -230,7 +231,7 @@ impl MetricShare {
 
 /// Returns the pods that the target itself does not count in `status.replicas`, by owner; `None` unless exactly one
 /// owner has that number of pods, and nothing has changed recently.
-fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, Top<'_>)]) -> Option<ByOwner> {
+fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, TopOwner<'_>)]) -> Option<ByOwner> {
     let scale = case.scale()?;
     let mut uncounted = ByOwner::new();
     let period = case.snapshot.controller.cpu_initialization_period;

@@ -2,8 +2,8 @@
 
 use super::selector_advice;
 use crate::apimachinery::selector::Selector;
-use crate::findings::case::Top;
 use crate::findings::prelude::*;
+use crate::snapshot::owners::TopOwner;
 
 /// The target has replicas, but its selector matches no pod, or no pod that the target owns.
 ///
@@ -40,7 +40,7 @@ impl Kind for SelectorMatchesNothing {
             return None;
         }
         let mut own: Vec<&Pod> = case.snapshot.pods.iter().map(|pod| &**pod).collect();
-        own.retain(|pod| case.top_owner(pod) == Top::Target && pod.is_active());
+        own.retain(|pod| case.top_owner(pod) == TopOwner::Target && pod.is_active());
         let others = pod_names(case.pods());
         if !others.is_empty() && own.is_empty() {
             return None;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
-use crate::findings::case::Top;
 use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
 use crate::findings::targets::{least_room, lowest_limit};
 use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
+use crate::snapshot::owners::TopOwner;
 use crate::snapshot::pod::Requests;
 
 /// The target of a metric is a percentage of the request, and a container of a pod that the selector matches has no
@@ -224,7 +224,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     for pod in case.pods() {
         for container in unrequested(case, pod, step) {
             let source = match (case.top_owner(pod), template) {
-                (Top::Target, Some(template)) => {
+                (TopOwner::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
                     let in_all = || revisions.all_may_have(container);
                     let is_everywhere = *everywhere.entry(container).or_insert_with(in_all);
@@ -238,11 +238,11 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                         (_, false, false) => ContainerOrigin::Injected,
                     }
                 }
-                (Top::Other { kind, name }, _) => ContainerOrigin::Foreign {
+                (TopOwner::Other { kind, name }, _) => ContainerOrigin::Foreign {
                     owner: Some(format!("{kind}/{name}")),
                 },
-                (Top::NoOne, _) => ContainerOrigin::Foreign { owner: None },
-                (Top::Target, None) | (Top::Unknown, _) => ContainerOrigin::Unknown,
+                (TopOwner::NoOne, _) => ContainerOrigin::Foreign { owner: None },
+                (TopOwner::Target, None) | (TopOwner::Unknown, _) => ContainerOrigin::Unknown,
             };
             let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));

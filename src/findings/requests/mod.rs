@@ -15,10 +15,10 @@ use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::tool::Tool;
 use crate::findings::Alternative;
-use crate::findings::case::Top;
 use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
+use crate::snapshot::owners::TopOwner;
 use crate::snapshot::pod::Requests;
 use crate::snapshot::surroundings::{Replacement, Workload};
 
@@ -143,7 +143,7 @@ impl<'p> Revisions<'p> {
     pub(crate) fn of(case: &Case<'p>) -> Self {
         let mut own: Vec<&Pod> = case
             .pods()
-            .filter(|pod| case.top_owner(pod) == Top::Target)
+            .filter(|pod| case.top_owner(pod) == TopOwner::Target)
             .collect();
         let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();

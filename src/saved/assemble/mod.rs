@@ -282,6 +282,7 @@ impl<'i, 'o> Place<'i, 'o> {
             notes,
             command_flags,
         };
+        input.mark_foreign_pods();
         input.count(counted);
         input.remark();
         input.doubt_clock();

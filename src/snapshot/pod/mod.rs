@@ -80,6 +80,8 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
+    /// Whether the pod certainly does not belong to the target, although its selector matches the pod.
+    pub is_foreign: bool,
     /// The metrics, by index in the spec, that are assumed to have no value for the pod.
     pub assumed_missing: Vec<usize>,
 }
@@ -554,6 +556,7 @@ impl<'de> Deserialize<'de> for Pod {
             annotations: metadata.annotations,
             statuses,
             resizes: status.conditions.resizes,
+            is_foreign: false,
             assumed_missing: Vec::new(),
             containers: containers.into(),
             init_containers: init_containers.into(),

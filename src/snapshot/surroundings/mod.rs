@@ -405,7 +405,7 @@ impl From<Vec<Workload>> for Shared<Workloads> {
 
 impl Workloads {
     /// Returns the workloads of a name, in order.
-    fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
         self.places
             .get(name)
             .into_iter()

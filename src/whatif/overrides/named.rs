@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::pods::of_target;
+use super::pods::matched;
 use super::requests::has_container;
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
@@ -296,7 +296,7 @@ impl NamedMetric {
         let Some((whole, container)) = self.whole(&snapshot.hpa.spec.metrics) else {
             return Ok(None);
         };
-        let mut pods = of_target(snapshot).map_err(|e| e.within(typed))?;
+        let mut pods = matched(snapshot).map_err(|e| e.within(typed))?;
         pods.retain(|own| pod.is_none_or(|pod| *own.name == *pod));
         has_container(&pods, container, false, typed).map_err(|e| {
             if self.is_unquoted {

@@ -279,9 +279,9 @@ fn choose(
     Ok(())
 }
 
-/// Checks that the target has a pod of this name.
+/// Checks that the selector of the target matches a pod of this name.
 pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
-    let pods = of_target(snapshot)?;
+    let pods = matched(snapshot)?;
     if pods.iter().any(|pod| *pod.name == *name) {
         return Ok(());
     }
@@ -295,6 +295,13 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 
 /// The pods of the target, by name.
 pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
+    let mut pods = matched(snapshot)?;
+    pods.retain(|pod| !pod.is_foreign);
+    Ok(pods)
+}
+
+/// The pods that the selector of the target matches, by name: the controller counts them all.
+pub(super) fn matched(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     let selector = known_selector(snapshot)?;
     let mut pods: Vec<&Shared<Pod>> = snapshot
         .pods
@@ -498,15 +505,16 @@ fn scale_to(
 }
 
 /// Returns the model for new pods of a target, which is not terminating: a ready pod if there is one, and among these
-/// the newest, which in a StatefulSet has the highest ordinal.
+/// the newest, which in a StatefulSet has the highest ordinal; of several, the last by name.
 pub(in crate::whatif) fn newest<'p>(
     pods: impl Iterator<Item = &'p Shared<Pod>>,
     target: &CrossVersionObjectReference,
 ) -> Option<&'p Shared<Pod>> {
     let has_ordinals = target.kind == "StatefulSet";
-    pods.filter(|pod| pod.is_active()).max_by_key(|pod| {
+    let own = pods.filter(|pod| pod.is_active() && !pod.is_foreign);
+    own.max_by_key(|pod| {
         let ordinal = Pod::ordinal(&pod.name).filter(|_| has_ordinals);
-        (is_ready(pod), ordinal, pod.start_time)
+        (is_ready(pod), ordinal, pod.start_time, &pod.name)
     })
 }
 
@@ -525,7 +533,7 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     rows.chain(unready).map(|pod| pod.name.clone()).collect()
 }
 
-/// Adds ready pods with these names that use the average of the pods that count.
+/// Adds ready pods with these names that are like the model, and use the average of the pods that count.
 fn add(
     snapshot: &mut Snapshot,
     model: &Pod,
@@ -539,8 +547,9 @@ fn add(
         .filter(|item| counted_names.contains(&item.name))
         .map(|item| &**item)
         .collect();
-    let usage = measured.first().map(|first| {
-        let averages = first.containers.iter().map(|container| {
+    let of_model = measured.iter().find(|item| item.name == model.name);
+    let usage = of_model.map(|like| {
+        let averages = like.containers.iter().map(|container| {
             let same = measured.iter().filter_map(|item| {
                 item.containers
                     .iter()
@@ -552,7 +561,7 @@ fn add(
                 .collect()
         });
         (
-            PodMetrics::clone(first),
+            PodMetrics::clone(like),
             Vec::<Vec<Average>>::from_iter(averages),
         )
     });
@@ -578,10 +587,10 @@ fn add(
         };
         be_ready(&mut pod);
         snapshot.pods.push(pod.into());
-        if let Some((first, averages)) = &usage {
+        if let Some((like, averages)) = &usage {
             let mut item = PodMetrics {
                 name: name.clone(),
-                ..first.clone()
+                ..like.clone()
             };
             for (container, averages) in item.containers.iter_mut().zip(averages) {
                 for ((_, milli), average) in container.usage.iter_mut().zip(averages) {

@@ -292,8 +292,8 @@ pub(super) fn set_requests(
     let selector = known_selector(snapshot)?;
     let mut any = false;
     for request in new {
-        let is_meant =
-            |pod: &Pod| selector.matches(&pod.labels) && !pod.has_ended() && makes(request, pod);
+        let is_own = |pod: &Pod| selector.matches(&pod.labels) && !pod.is_foreign;
+        let is_meant = |pod: &Pod| is_own(pod) && !pod.has_ended() && makes(request, pod);
         // A typed request takes precedence over a template.
         overrides.retain(|it| it.item != request.item());
         let pairs = was.iter().zip(&snapshot.pods);

@@ -77,7 +77,7 @@ pub(super) fn apply(
     let pods: Vec<&Pod> = was
         .iter()
         .map(|pod| &**pod)
-        .filter(|pod| selector.matches(&pod.labels) && !pod.has_ended())
+        .filter(|pod| selector.matches(&pod.labels) && !pod.is_foreign && !pod.has_ended())
         .collect();
     let mut made: Vec<RevisionPods<'_>> = by_template(input, running, &pods)
         .into_iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::metric::{failure_of, reported, set_metric, set_pod, value_of};
 use super::named::{Meant, OtherRun};
-use super::pods::{State, named, of_target};
+use super::pods::{State, matched, named};
 use super::requests::has_container;
 use super::samples::{change, is_running, samples};
 use super::spec::KEEP_ONE;
@@ -215,7 +215,7 @@ impl<'d> Values<'d> {
     ) -> Result<Override, Error> {
         let (place, spec) = (meant.first(), &meant.spec);
         if let Some(container) = spec.container() {
-            let mut own = of_target(snapshot)?;
+            let mut own = matched(snapshot)?;
             own.retain(|own| *own.name == *pod);
             has_container(&own, container, false, &assigned.flag)?;
         }
@@ -246,7 +246,7 @@ impl<'d> Values<'d> {
     /// Lets a metric that the input lacks use the usage that was set for other metrics: if it measures whole pods, if all
     /// pods have a single container, or if it fails whatever they use.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
-        let Ok(pods) = of_target(snapshot) else {
+        let Ok(pods) = matched(snapshot) else {
             return;
         };
         let is_single = pods.iter().all(|pod| pod.running(false).nth(1).is_none());
@@ -287,7 +287,7 @@ impl<'d> Values<'d> {
             }
             let own = samples(snapshot, place, spec);
             let known: Names<&str> = own.iter().map(|(pod, _)| &**pod).collect();
-            let mut running = of_target(snapshot)?;
+            let mut running = matched(snapshot)?;
             running.retain(|pod| is_running(pod) && !self.lacks_value(&pod.name, spec, chosen));
             if let Some(pod) = running.iter().find(|pod| !known.contains(&pod.name)) {
                 let (label, name) = (spec.label(metrics), &pod.name);

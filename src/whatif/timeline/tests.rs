@@ -69,6 +69,19 @@ impl World {
     }
 }
 
+/// Returns a pod of a Job that the selector matches, too, ready since some time, which uses 350m of the 500m that it
+/// requests.
+fn foreign(since: &str) -> Vec<Json> {
+    let owner =
+        json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "load", "controller": true}]);
+    let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": since});
+    let own = json!({"metadata": {"ownerReferences": owner},
+        "spec": {"containers": [build::requesting("app", "500m")]},
+        "status": {"startTime": since, "conditions": [ready]}});
+    let pod = build::with(build::pod("load-0"), &own);
+    vec![pod, build::pod_metrics("load-0", "350m")]
+}
+
 fn plan(span: &str, trace: &str) -> TimelineOptions {
     let duration =
         |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
@@ -150,6 +163,21 @@ fn the_load_is_shared_as_pods_join() {
     let ready: Vec<usize> = timeline.passes.iter().map(|point| point.ready).collect();
     assert_eq!(ready, [2, 4, 4, 4, 4]);
     assert!(timeline.totals.is_settled && timeline.swing.is_none());
+}
+
+/// 450m of 700m are 64 %: 1.28 x 3 = 3.84 pods. The 100m of the target's two are then those of four, and 450m of 900m are
+/// 50 %, however old the pod of the Job is. With 300m more, 750m of 900m are 83 %: 1.66 x 5 = 8.3, first twice the 4, and
+/// then the 9 that is remembered, where 750m of 1400m are 53 %.
+#[test]
+fn a_foreign_pod_counts_and_stays() {
+    let load = "time,cpu\n2026-11-21T06:05:00Z,x4\n";
+    for since in ["2026-11-21T04:00:00Z", "2026-11-21T05:55:00Z"] {
+        let mut world = World::new(json!({}), &[50, 50]);
+        world.more = foreign(since);
+        let timeline = play(&world, "10m", load);
+        assert_eq!(changes(&timeline), [(0, 4), (300, 8), (315, 9)], "{since}");
+        assert_eq!(timeline.passes.last().map(|it| it.ready), Some(9));
+    }
 }
 
 /// The published experiment: one pass with a load of 2575 %, then none. At 15 s the missing pods keep
@@ -622,7 +650,8 @@ fn a_pod_that_is_starting_becomes_ready() {
     assert_eq!(stays, expected);
 }
 
-/// Those that go first: what is not ready, then the youngest; of a StatefulSet of Kubernetes or Kruise, the last.
+/// Those that go first: what is not ready, then the youngest; of a StatefulSet of Kubernetes or Kruise, the last. The pod
+/// of a Job stays.
 #[test]
 fn pods_go_as_their_controller_takes_them() {
     let names = |snapshot: &Snapshot| -> Vec<String> {
@@ -635,13 +664,22 @@ fn pods_go_as_their_controller_takes_them() {
         names
     };
     for (api_version, kind, left) in [
-        ("apps/v1", "Deployment", ["web-0", "web-10"]),
-        ("apps/v1", "StatefulSet", ["web-0", "web-1"]),
-        ("apps.kruise.io/v1beta1", "StatefulSet", ["web-0", "web-1"]),
-        ("example.com/v1", "StatefulSet", ["web-0", "web-10"]),
+        ("apps/v1", "Deployment", ["load-0", "web-0", "web-10"]),
+        ("apps/v1", "StatefulSet", ["load-0", "web-0", "web-1"]),
+        (
+            "apps.kruise.io/v1beta1",
+            "StatefulSet",
+            ["load-0", "web-0", "web-1"],
+        ),
+        (
+            "example.com/v1",
+            "StatefulSet",
+            ["load-0", "web-0", "web-10"],
+        ),
     ] {
         let target = json!({"scaleTargetRef": {"apiVersion": api_version, "kind": kind}});
-        let world = World::new(target, &[50; 11]);
+        let mut world = World::new(target, &[50; 11]);
+        world.more = foreign("2026-11-21T05:45:00Z");
         let mut snapshot = world.snapshot();
         let mut young: BTreeMap<&str, &str> = BTreeMap::new();
         for number in 1..10 {
@@ -661,10 +699,10 @@ fn pods_go_as_their_controller_takes_them() {
         let mut workload = super::pods::TargetPods::of(&mut snapshot, &Default::default(), times);
         assert!(workload.scale_to(&mut snapshot, 2).unwrap());
         assert_eq!(names(&snapshot), left, "{api_version} {kind}");
-        assert_eq!(snapshot.pod_metrics.len(), 2);
+        assert_eq!(snapshot.pod_metrics.len(), 3);
         // New ones are the first to go again.
         assert!(workload.scale_to(&mut snapshot, 4).unwrap());
-        assert_eq!(snapshot.pods.len(), 4);
+        assert_eq!(snapshot.pods.len(), 5);
         assert!(workload.scale_to(&mut snapshot, 2).unwrap());
         assert_eq!(names(&snapshot), left, "{api_version} {kind}");
     }
@@ -786,7 +824,7 @@ fn roll(
     let mut snapshot = world.snapshot();
     snapshot.controller.sync_period = SignedDuration::from_secs(1);
     let mut changed = snapshot.clone();
-    for pod in &mut changed.pods {
+    for pod in changed.pods.iter_mut().filter(|pod| !pod.is_foreign) {
         pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
     }
     let mut player = Player::new(plan(span, trace), &mut snapshot, &mut Vec::new()).unwrap();
@@ -804,11 +842,17 @@ fn roll(
             pods.map(|pod| pod.name.to_string()).collect::<Vec<_>>()
         };
         let (old, new) = (of(100), of(200));
-        assert_eq!(old.len() + new.len(), now.pods.len());
+        let foreign = |of: &Snapshot| -> Vec<_> {
+            let pods = of.pods.iter().filter(|pod| pod.is_foreign);
+            pods.cloned().collect()
+        };
+        assert_eq!(foreign(now), foreign(&snapshot));
+        let own = now.pods.iter().filter(|pod| !pod.is_foreign);
+        assert_eq!(old.len() + new.len(), own.clone().count());
         seen.push(Seen {
             second: course.after_first.as_secs(),
             replicas: now.scale.as_ref().unwrap().spec_replicas as usize,
-            ready: now.pods.iter().filter(|pod| is_ready(pod)).count(),
+            ready: own.filter(|pod| is_ready(pod)).count(),
             old,
             new,
         });
@@ -821,7 +865,8 @@ fn roll(
 
 /// The times follow from the rules of a Deployment, where each pod takes 10 s. Of 4 with up to 5 and no
 /// fewer than 3: one more, one less, and one more for that; when the two are ready, two go and two come;
-/// when these are, the last goes. With up to 13 and no fewer than 8, 5 and 5 of 10 in the same way.
+/// when these are, the last goes. With up to 13 and no fewer than 8, 5 and 5 of 10 in the same way. A pod of a Job is none
+/// of them.
 #[test]
 fn a_rolling_update_keeps_its_limits() {
     let quarter = (Percent(25), Percent(25));
@@ -847,7 +892,8 @@ fn a_rolling_update_keeps_its_limits() {
         (4, (Pods(2), Pods(9)), 6, 0, 10),
     ] {
         let bounds = json!({"minReplicas": replicas, "maxReplicas": replicas});
-        let world = World::new(bounds, &vec![50; replicas]);
+        let mut world = World::new(bounds, &vec![50; replicas]);
+        world.more = foreign("2026-11-21T05:45:00Z");
         let (max_surge, max_unavailable) = limits;
         let strategy = Strategy::RollingUpdate {
             max_surge,

@@ -280,7 +280,7 @@ impl World {
             return usize::try_from(replicas).unwrap_or(0);
         }
         let pods = self.snapshot.pods.iter();
-        pods.filter(|pod| is_ready(pod)).count()
+        pods.filter(|pod| is_ready(pod) && !pod.is_foreign).count()
     }
 
     /// Gives the target this many replicas.

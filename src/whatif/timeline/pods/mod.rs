@@ -58,13 +58,13 @@ struct MeasuredPod {
 
 #[derive(Debug, Clone, Copy)]
 struct Life {
-    /// Whether the pod's usage was stated, and stays.
+    /// Whether the pod's usage stays: it was stated, or is that of a foreign pod.
     keeps_usage: bool,
     joining: Option<Joining>,
     /// Something that the pod lacks and is assumed never to get.
     lacks: Option<PodLack>,
     role: Role,
-    /// Whether a rollout will replace it.
+    /// Whether it is not one of the new pods of a rollout, which replaces those of the target.
     is_outdated: bool,
 }
 
@@ -99,7 +99,7 @@ impl TargetPods {
             None => snapshot.pods.clear(),
         }
         let replicas = scale.map_or(0, |scale| scale.spec_replicas);
-        let active = snapshot.pods.iter().filter(|pod| pod.is_active()).count();
+        let active = active(snapshot).len();
         let target = &snapshot.hpa.spec.scale_target_ref;
         let model = newest(snapshot.pods.iter(), target).cloned();
         let measured = measured(snapshot);
@@ -113,8 +113,8 @@ impl TargetPods {
             } else {
                 Joining::of(pod, is_seen, snapshot, times)
             };
-            // A pod without metrics has its part of the load, but none of it is visible.
-            let keeps_usage = is_held && is_measured;
+            // A pod without metrics has its part of the load, but none of it is visible. A foreign one has none.
+            let keeps_usage = pod.is_foreign || is_held && is_measured;
             Life {
                 keeps_usage,
                 joining,
@@ -145,24 +145,35 @@ impl TargetPods {
         workload
     }
 
-    /// Takes the measurements of new pods from the current ones.
+    /// Takes the measurements of new pods from the current ones, those of the model if it shares the load.
     pub(super) fn learn(&mut self, snapshot: &Snapshot) {
-        let best = |role| matches!(role, Role::Shares(_));
+        let rank = |pod: &str| self.rank(snapshot, pod);
+        let is_own = |pod: &str| rank(pod).is_some();
         let usage = snapshot.pod_metrics.iter();
         let values = snapshot.metrics.iter().map(|answer| match answer {
             MetricAnswer::Pods(values) => values
                 .iter()
-                .max_by_key(|value| best(self.role(&value.pod)))
+                .filter(|value| is_own(&value.pod))
+                .max_by_key(|value| rank(&value.pod))
                 .cloned(),
             _ => None,
         });
         self.measured = MeasuredPod {
             values: values.collect(),
             usage: usage
-                .max_by_key(|item| best(self.role(&item.name)))
+                .filter(|item| is_own(&item.name))
+                .max_by_key(|item| rank(&item.name))
                 .cloned(),
             at: snapshot.now,
         };
+    }
+
+    /// Returns how well a pod shows what new pods use; `None` if it is not the target's.
+    fn rank(&self, snapshot: &Snapshot, pod: &str) -> Option<(bool, bool)> {
+        let place = *self.by_name.get(pod)?;
+        let shares = matches!(self.lives[place].role, Role::Shares(_));
+        let is_model = self.model.as_ref().is_some_and(|it| *it.name == *pod);
+        (!snapshot.pods[place].is_foreign).then_some((shares, is_model))
     }
 
     /// A pod's part of the load.
@@ -232,7 +243,10 @@ impl TargetPods {
                     last_transition_time: at,
                 });
             }
-            if pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some() {
+            let is_due =
+                pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some();
+            // What a foreign pod will use is unknown.
+            if is_due && !pod.is_foreign {
                 measured.push(pod.name.clone());
             }
             if joining.ready.is_none() && joining.measured.is_none() {
@@ -502,10 +516,11 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     .hint("lower --max, or shorten --for"))
 }
 
-/// The places of the pods that count as replicas.
+/// The places of the pods that count as replicas of the target.
 fn active(snapshot: &Snapshot) -> Vec<usize> {
+    let counts = |pod: &Pod| pod.is_active() && !pod.is_foreign;
     (0..snapshot.pods.len())
-        .filter(|&place| snapshot.pods[place].is_active())
+        .filter(|&place| counts(&snapshot.pods[place]))
         .collect()
 }
 

@@ -270,7 +270,7 @@ impl Rollout {
         strategy: Strategy,
     ) -> Option<Self> {
         let selector = changed.scale.as_ref().ok()?.selector.parsed().ok()?;
-        let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
+        let is_matched = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
         let same: HashSet<Box<str>> = running
             .pods
             .iter()
@@ -279,7 +279,7 @@ impl Rollout {
             .map(|(old, _)| old.name.clone())
             .collect();
         let is_same = same.len() == running.pods.len();
-        let pods = changed.pods.iter().filter(of_target);
+        let pods = changed.pods.iter().filter(is_matched);
         let target = &changed.hpa.spec.scale_target_ref;
         let model = newest(pods, target).filter(|_| !is_same)?.clone();
         let items = || running.pod_metrics.iter().zip(&changed.pod_metrics);
@@ -458,7 +458,7 @@ impl TargetPods {
         rolling.old = self.model.replace(rolling.rollout.model.clone());
         self.surplus = 0;
         for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {
-            life.is_outdated = !rolling.rollout.makes(pod);
+            life.is_outdated = pod.is_foreign || !rolling.rollout.makes(pod);
         }
         let count = self.to_replace(snapshot).len();
         if let Some(rolling) = &mut self.rolling {
@@ -549,8 +549,8 @@ impl TargetPods {
             self.index(snapshot);
             changed = true;
         }
+        let there = active(snapshot).len();
         if let Ok(scale) = &mut snapshot.scale {
-            let there = snapshot.pods.iter().filter(|pod| pod.is_active()).count();
             scale.status_replicas = there.try_into().unwrap_or(i32::MAX);
         }
         changed

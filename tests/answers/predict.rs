@@ -612,7 +612,8 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
     }
 }
 
-/// A pod that has just started may be their model: the newest, which a rollout has replaced first.
+/// A pod that has just started may be their model: the newest, which a rollout has replaced first. It also shows which
+/// containers they have.
 #[test]
 fn pods_that_are_added_are_ready_as_of_long_ago() {
     let mut input = web();
@@ -620,7 +621,9 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
     input.snapshot.pods[1].name = "web-10".into();
     input.snapshot.pods[1].containers[0].requests =
         serde_json::from_value(json!({"cpu": "1"})).expect("requests");
-    input.snapshot.pod_metrics[1].name = "web-10".into();
+    let measured = &mut input.snapshot.pod_metrics[1];
+    measured.name = "web-10".into();
+    measured.containers[0].name = "new".into();
     for pod in &mut input.snapshot.pods {
         pod.start_time = Some(now - SignedDuration::from_secs(60));
     }
@@ -633,6 +636,8 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
     let requests = changed.snapshot.pods[4..].iter();
     let mut requests = requests.map(|pod| pod.containers[0].requests.0[0].1.milli_value());
     assert!(requests.all(|request| request == 1000));
+    let mut measured = changed.snapshot.pod_metrics[4..].iter();
+    assert!(measured.all(|item| *item.containers[0].name == *"new"));
 }
 
 /// A pod of another owner uses 450m of the 500m that it requests. It counts, but only its owner changes it or deletes it:
@@ -659,6 +664,10 @@ fn a_pod_of_another_owner_stays_as_it_is() {
         Candidate::find(&objects, &named(), "web.json", Validate::Ignore).expect("one"),
     );
     let read = |flags: &str| common::assumed(flags.split_whitespace()).expect("assumptions");
+    let split = |of: &Input| -> (Vec<Pod>, Vec<Pod>) {
+        let pods = of.snapshot.pods.iter().map(|pod| Pod::clone(pod));
+        pods.partition(|pod| pod.is_foreign)
+    };
     for (assumptions, request, pods, proposal, because) in [
         (read(""), 100, 4, 8, "650 of 900 = 72 %: 72/50 x 5 = 7.2"),
         (read("--replicas=4"), 100, 4, 8, "the same"),
@@ -683,11 +692,8 @@ fn a_pod_of_another_owner_stays_as_it_is() {
         let (changed, _) = assumptions
             .apply(input.clone(), &decide(&input))
             .expect(because);
-        let is_foreign = |pod: &&Shared<Pod>| pod.is_foreign;
-        let (foreign, own): (Vec<&Shared<Pod>>, Vec<_>) =
-            changed.snapshot.pods.iter().partition(is_foreign);
-        let before: Vec<_> = input.snapshot.pods.iter().filter(is_foreign).collect();
-        assert_eq!((foreign.len(), foreign), (1, before), "{because}");
+        let (foreign, own) = split(&changed);
+        assert_eq!((foreign.len(), foreign), (1, split(&input).0), "{because}");
         let requests = own
             .iter()
             .map(|pod| pod.containers[0].requests.0[0].1.milli_value());

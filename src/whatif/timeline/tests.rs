@@ -708,6 +708,19 @@ fn pods_go_as_their_controller_takes_them() {
     }
 }
 
+/// All are equally old: the last by name is the model.
+#[test]
+fn the_model_of_new_pods_does_not_depend_on_their_order() {
+    for first in 0..3 {
+        let mut snapshot = World::new(json!({}), &[50; 3]).snapshot();
+        snapshot.pods.rotate_left(first);
+        let times = plan("1m", "").times;
+        let workload = super::pods::TargetPods::of(&mut snapshot, &Default::default(), times);
+        let model = workload.model.expect("a model");
+        assert_eq!(&*model.name, "web-2", "{first}");
+    }
+}
+
 #[test]
 fn what_cannot_be_played_is_an_error() {
     let world = World::new(json!({}), &[50, 50]);

@@ -652,10 +652,11 @@ fn a_pod_of_another_owner_stays_as_it_is() {
         build::with(build::pod("db-0"), &own),
         build::pod_metrics("db-0", "450m"),
     ]);
+    let container = build::with(build::requesting("app", "200m"), &json!({"image": "web"}));
     let template = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
         "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
-            "spec": {"containers": [build::requesting("app", "200m")]}}},
+            "spec": {"containers": [container]}}},
     });
     let mut objects = Objects::default();
     read_text(&template.to_string(), "web.json", &mut objects).expect("a manifest");

@@ -244,7 +244,7 @@ impl Timeline {
             trace: player.trace.clone(),
             times: player.plan.times,
             starting: workload.starting(),
-            is_short: scale.is_some_and(|it| workload.is_short(snapshot, it.spec_replicas)),
+            is_short: scale.is_ok_and(|it| workload.is_short(snapshot, it.spec_replicas)),
             lacks_pods: workload.model.is_none(),
             stays: workload.stays(snapshot),
             passes: Vec::new(),

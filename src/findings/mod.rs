@@ -97,7 +97,7 @@ pub struct Alternative {
     pub possible: Option<Range>,
 }
 
-/// What is possible besides the most likely result does not make it another one.
+/// By the most likely result. What else is possible is told, but is no reason to say that the answer changes.
 impl PartialEq for Alternative {
     fn eq(&self, other: &Self) -> bool {
         (self.proposal, self.replicas) == (other.proposal, other.replicas)

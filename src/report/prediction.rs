@@ -178,11 +178,14 @@ impl Page {
         let mut sections = words.of_pass(next, changes.filter(|_| has_scale));
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
         for code in words.overruling().filter(|_| played.is_some()) {
-            let (who, does) = match code {
-                Code::ControllerSilent => ("controller", "make passes"),
-                _ => ("other writer", "not set the replicas"),
+            let (who, what) = match code {
+                Code::ControllerSilent => ("controller", "assumed to make passes from now on"),
+                _ => (
+                    "other writer",
+                    "assumed not to set the replicas from now on",
+                ),
             };
-            assumed.push((who.to_owned(), format!("assumed to {does} from now on")));
+            assumed.push((who.to_owned(), what.to_owned()));
         }
         let Some(backtest) = &prediction.backtest else {
             sections.extend(curve);

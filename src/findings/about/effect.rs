@@ -51,9 +51,8 @@ impl About<'_> {
             (None, Some(proposal), _) => {
                 format!(": no decision instead of a proposal of {near}{proposal}")
             }
-            (_, _, (Some(with), Some(to))) if with != to => {
-                let near = without.possible.map_or(near, |_| "~");
-                format!(": {} instead of {near}{to}", count(with, "replica"))
+            (_, _, (Some(with), Some(without))) if with != without => {
+                format!(": {} instead of {near}{without}", count(with, "replica"))
             }
             // The answer is the same.
             (_, _, (Some(_), Some(_))) => String::new(),
@@ -149,8 +148,8 @@ impl About<'_> {
         })
     }
 
-    /// Describes the change after the pass, if the replicas follow from the passes: `It goes to 6 replicas at 12:05:00Z (in
-    /// 5m) if the metrics keep proposing the same.`
+    /// Describes the change after the pass, if the replicas follow from the passes: `It goes to 6 replicas at 12:05:00Z
+    /// (in 5m) if the metrics keep proposing the same.`
     pub(crate) fn next_in_words(&self) -> Option<String> {
         if self.found.iter().any(Finding::overrules) {
             return None;

@@ -331,9 +331,9 @@ impl<'a> ReasonFinder<'a> {
                     continue;
                 }
                 Since::Before if written.duration_since(time) < PUBLISHED_WITHIN => {
-                    let when = match &*distance(time, written) {
-                        "0s" => "when".to_owned(),
-                        ahead => format!("{ahead} before"),
+                    let when = match written.duration_since(time).as_secs() {
+                        0 => "when".to_owned(),
+                        _ => format!("{} before", distance(time, written)),
                     };
                     moved.push(format!(
                         "{name} was measured {when} the status was written, but may have been published after it"
@@ -542,8 +542,8 @@ impl<'a> ReasonFinder<'a> {
             .map(|(type_, _)| type_)
             .collect();
         if self.pass.remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
-            let message = "the controller's history is uncertain; depending on it, the pass ends \
-                           at the same replicas for another reason";
+            let message = "the controller's history is uncertain; depending on it, the pass gives \
+                           the same answer for another reason";
             self.push(DifferenceCode::Memory, BearsOn::Conditions(open), message);
         }
     }

@@ -40,7 +40,7 @@ pub struct NextPass {
 pub enum Verdict {
     /// It stays.
     Keeps,
-    /// The controller goes on in the same direction.
+    /// The controller continues in the same direction.
     GoesOn,
     /// The controller reverts it, at least in part.
     Undoes,

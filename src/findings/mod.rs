@@ -97,7 +97,7 @@ pub struct Alternative {
     pub possible: Option<Range>,
 }
 
-/// By the most likely result. What else is possible is told, but is no reason to say that the answer changes.
+/// By the most likely result. Another range of possible results does not make it another answer.
 impl PartialEq for Alternative {
     fn eq(&self, other: &Self) -> bool {
         (self.proposal, self.replicas) == (other.proposal, other.replicas)

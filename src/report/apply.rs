@@ -511,7 +511,7 @@ fn idle(how: &How) -> Option<String> {
 fn label(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Keeps => "kept",
-        Verdict::GoesOn => "goes on",
+        Verdict::GoesOn => "continues",
         Verdict::Undoes => "UNDONE",
         Verdict::Open => "open",
     }
@@ -556,15 +556,15 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         wide: false,
     };
     let why = match (next.verdict, &words.unknown()[..]) {
-        // The reason for the most likely result is none for the range.
+        // The reason for the most likely result does not explain the range.
         (Verdict::Open, []) => "it depends on when it runs.".to_owned(),
         (Verdict::Open, unknown) => format!("{}.", unknown.join(", and ")),
         _ => words.verdict().1.into_iter().next().unwrap_or_default(),
     };
     let does = match next.verdict {
         Verdict::Keeps => format!("keeps {to}"),
-        Verdict::GoesOn if min == max => format!("goes on to {min}"),
-        Verdict::GoesOn => format!("goes on to {min} to {max}"),
+        Verdict::GoesOn if min == max => format!("continues to {min}"),
+        Verdict::GoesOn => format!("continues to {min} to {max}"),
         Verdict::Undoes if min == max => format!("reverts this to {min}"),
         Verdict::Undoes => format!("reverts this to {min} to {max}"),
         Verdict::Open => format!("may end anywhere from {min} to {max}"),

@@ -571,7 +571,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec![],
             "goesOn",
             [5, 5],
-            "The controller's next pass (within 15s) goes on to 5: cpu proposes 5 replicas.",
+            "The controller's next pass (within 15s) continues to 5: cpu proposes 5 replicas.",
         ),
         (
             fits,
@@ -600,7 +600,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "goesOn",
             [5, 5],
             "No controller manager holds the lease (last renewed 6m13s ago): until one does, the \
-             replicas stay as they are. The first pass after that goes on to 5",
+             replicas stay as they are. The first pass after that continues to 5",
         ),
     ] {
         let mut cluster = cluster();

@@ -878,8 +878,8 @@ fn roll(
 
 /// The times follow from the rules of a Deployment, where each pod takes 10 s. Of 4 with up to 5 and no
 /// fewer than 3: one more, one less, and one more for that; when the two are ready, two go and two come;
-/// when these are, the last goes. With up to 13 and no fewer than 8, 5 and 5 of 10 in the same way. A pod of a Job is none
-/// of them.
+/// when these are, the last goes. With up to 13 and no fewer than 8, 5 and 5 of 10 in the same way. A Job's pod is not
+/// one of them.
 #[test]
 fn a_rolling_update_keeps_its_limits() {
     let quarter = (Percent(25), Percent(25));

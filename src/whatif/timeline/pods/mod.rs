@@ -58,7 +58,7 @@ struct MeasuredPod {
 
 #[derive(Debug, Clone, Copy)]
 struct Life {
-    /// Whether the pod's usage stays: it was stated, or is that of a foreign pod.
+    /// Whether the pod's usage stays, because it was stated or the pod is foreign.
     keeps_usage: bool,
     joining: Option<Joining>,
     /// Something that the pod lacks and is assumed never to get.

@@ -149,8 +149,7 @@ impl Input {
     /// Marks the pods that certainly do not belong to the target.
     pub(crate) fn mark_foreign_pods(&mut self) {
         let owners = PodOwners::of(&self.snapshot, &self.surroundings);
-        let foreign = owners.pods().filter(|pod| owners.top(pod).is_foreign());
-        let foreign: Names<Box<str>> = foreign.map(|pod| pod.name.clone()).collect();
+        let foreign: Names<Box<str>> = owners.foreign().map(|pod| pod.name.clone()).collect();
         if foreign.is_empty() {
             return;
         }

@@ -87,6 +87,14 @@ impl<'p> PodOwners<'p> {
         self.pods.iter().copied()
     }
 
+    /// Returns the pods that certainly do not belong to the target: none if it is of a kind whose controller is not known,
+    /// and may own pods in any way.
+    pub(super) fn foreign(&self) -> impl Iterator<Item = &'p Pod> {
+        let is_known = self.direct_owner.is_some();
+        let pods = self.pods().filter(move |_| is_known);
+        pods.filter(|pod| self.top(pod).is_foreign())
+    }
+
     /// Returns the topmost owner of a pod.
     pub(crate) fn top(&self, pod: &'p Pod) -> TopOwner<'p> {
         let Some(owner) = &pod.owner else {

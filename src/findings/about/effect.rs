@@ -51,8 +51,8 @@ impl About<'_> {
             (None, Some(proposal), _) => {
                 format!(": no decision instead of a proposal of {near}{proposal}")
             }
-            (_, _, (Some(with), Some(without))) if with != without => {
-                format!(": {} instead of {near}{without}", count(with, "replica"))
+            (_, _, (Some(with), Some(to))) if with != to => {
+                format!(": {} instead of {near}{to}", count(with, "replica"))
             }
             // The answer is the same.
             (_, _, (Some(_), Some(_))) => String::new(),

@@ -165,18 +165,17 @@ fn the_load_is_shared_as_pods_join() {
     assert!(timeline.totals.is_settled && timeline.swing.is_none());
 }
 
-/// 450m of 700m are 64 %: 1.28 x 3 = 3.84 pods. The 100m of the target's two are then those of four, and 450m of 900m are
-/// 50 %, however old the pod of the Job is. With 300m more, 750m of 900m are 83 %: 1.66 x 5 = 8.3, first twice the 4, and
-/// then the 9 that is remembered, where 750m of 1400m are 53 %.
+/// 450m of 700m are 64 %: 1.28 x 3 = 3.84 pods. With 4 of the target they are 50 % of 900m, however old the pod of the Job
+/// is. Half as much again is 75 %: 1.5 x 5 = 7.5.
 #[test]
 fn a_foreign_pod_counts_and_stays() {
-    let load = "time,cpu\n2026-11-21T06:05:00Z,x4\n";
+    let load = "time,cpu\n2026-11-21T06:05:00Z,x1.5\n";
     for since in ["2026-11-21T04:00:00Z", "2026-11-21T05:55:00Z"] {
         let mut world = World::new(json!({}), &[50, 50]);
         world.more = foreign(since);
         let timeline = play(&world, "10m", load);
-        assert_eq!(changes(&timeline), [(0, 4), (300, 8), (315, 9)], "{since}");
-        assert_eq!(timeline.passes.last().map(|it| it.ready), Some(9));
+        assert_eq!(changes(&timeline), [(0, 4), (300, 8)], "{since}");
+        assert_eq!(timeline.passes.last().map(|it| it.ready), Some(8));
     }
 }
 

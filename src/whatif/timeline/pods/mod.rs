@@ -58,7 +58,7 @@ struct MeasuredPod {
 
 #[derive(Debug, Clone, Copy)]
 struct Life {
-    /// Whether the pod's usage stays, because it was stated or the pod is foreign.
+    /// Whether the pod's usage was stated, and stays.
     keeps_usage: bool,
     joining: Option<Joining>,
     /// Something that the pod lacks and is assumed never to get.
@@ -90,7 +90,7 @@ pub(super) enum Role {
 }
 
 impl TargetPods {
-    /// Takes the pods of a snapshot, and removes those of other targets from it.
+    /// Takes the pods of a snapshot, and removes those that the selector does not match from it.
     pub(super) fn of(snapshot: &mut Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
         let scale = snapshot.scale.as_ref().ok();
         let selector = scale.and_then(|scale| scale.selector.parsed().ok());
@@ -113,8 +113,8 @@ impl TargetPods {
             } else {
                 Joining::of(pod, is_seen, snapshot, times)
             };
-            // A pod without metrics has its part of the load, but none of it is visible. A foreign one has none.
-            let keeps_usage = pod.is_foreign || is_held && is_measured;
+            // A pod without metrics has its part of the load, but none of it is visible.
+            let keeps_usage = is_held && is_measured;
             Life {
                 keeps_usage,
                 joining,
@@ -131,7 +131,7 @@ impl TargetPods {
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
             is_stateful: Strategy::is_stateful(&snapshot.hpa.spec.scale_target_ref),
-            // Without a pod, those of a workload at zero are still to come; pods of others are not in the input.
+            // Without a pod, those of a workload at zero are still to come.
             model: match replicas {
                 0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),
                 _ => model,
@@ -243,10 +243,7 @@ impl TargetPods {
                     last_transition_time: at,
                 });
             }
-            let is_due =
-                pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some();
-            // What a foreign pod will use is unknown.
-            if is_due && !pod.is_foreign {
+            if pod.phase != Phase::Pending && joining.measured.take_if(|at| *at <= now).is_some() {
                 measured.push(pod.name.clone());
             }
             if joining.ready.is_none() && joining.measured.is_none() {

@@ -504,7 +504,8 @@ impl<'s> Reconciliation<'s> {
         Ok((highest, name))
     }
 
-    /// Decides whether the metrics that could be evaluated are enough. `name` is the name of the metric with the highest proposal.
+    /// Decides whether the metrics that could be evaluated are enough. `name` is the name of the metric with the
+    /// highest proposal.
     fn combine(
         &mut self,
         mut combined: CombineStep,

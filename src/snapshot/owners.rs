@@ -1,4 +1,4 @@
-//! Whose a pod is: the target's, which its selector alone does not show. The controller counts all pods that the selector
+//! The owners of pods, which the selector of the target does not show. The controller counts all pods that the selector
 //! matches, but only the target's own are created and deleted as it scales.
 
 use std::cell::{Cell, OnceCell};
@@ -14,7 +14,7 @@ use crate::apimachinery::metadata::OwnerReference;
 pub(crate) enum TopOwner<'p> {
     /// The target of the HPA.
     Target,
-    /// Another object, for certain.
+    /// Another object.
     Other { kind: &'p str, name: &'p str },
     /// No object, while other pods state that they belong to the target.
     NoOne,
@@ -23,7 +23,7 @@ pub(crate) enum TopOwner<'p> {
 }
 
 impl TopOwner<'_> {
-    /// Whether the pod certainly does not belong to the target.
+    /// Whether the pod does not belong to the target, as far as its owners show.
     pub(crate) fn is_foreign(self) -> bool {
         matches!(self, Self::Other { .. } | Self::NoOne)
     }
@@ -87,8 +87,8 @@ impl<'p> PodOwners<'p> {
         self.pods.iter().copied()
     }
 
-    /// Returns the pods that certainly do not belong to the target: none if it is of a kind whose controller is not known,
-    /// and may own pods in any way.
+    /// Returns the pods that certainly do not belong to the target: none if it is of a kind whose controller is not
+    /// known, and may own pods in any way.
     pub(super) fn foreign(&self) -> impl Iterator<Item = &'p Pod> {
         let is_known = self.direct_owner.is_some();
         let pods = self.pods().filter(move |_| is_known);

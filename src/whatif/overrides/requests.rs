@@ -602,6 +602,9 @@ impl TypedRequest {
                 .chain(each.into_iter().map(|it| Some(it.into())))
                 .map(|it| self.of_other(it))
                 .collect();
+            if pods.is_empty() {
+                return Err(self.refused("the target has no pods"));
+            }
             if all.is_empty() {
                 return Err(self.no_request("the pods request"));
             }

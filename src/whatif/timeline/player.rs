@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use super::pods::steady_foreign;
 use super::trace::TraceValue;
 use super::world::{Bases, LoadSetting, World};
 use super::{JoinTimes, MAX_PASSES, Rollout, TimelineOptions, Trace, TraceEnd};
@@ -116,10 +117,10 @@ impl Player {
                 None => Error::usage(what).hint("use a shorter --for"),
             });
         }
-        let held = overrides
-            .iter()
-            .flat_map(|own| own.pods.iter().cloned())
-            .collect();
+        // Without a stated load there is none that foreign pods could share.
+        let foreign = plan.trace.is_none().then(|| steady_foreign(snapshot));
+        let named = overrides.iter().flat_map(|own| own.pods.iter().cloned());
+        let held = named.chain(foreign.into_iter().flatten()).collect();
         let wait = wait(plan.times, snapshot);
         let (settings, sleeps, rollout) = (Vec::new(), Vec::new(), None);
         let mut player = Self {

@@ -71,15 +71,17 @@ impl World {
 
 /// Returns a pod of a Job that the selector matches, too, ready since some time, which uses 350m of the 500m that it
 /// requests.
-fn foreign(since: &str) -> Vec<Json> {
+fn foreign(container: &str, since: &str) -> Vec<Json> {
     let owner =
         json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "load", "controller": true}]);
     let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": since});
     let own = json!({"metadata": {"ownerReferences": owner},
-        "spec": {"containers": [build::requesting("app", "500m")]},
+        "spec": {"containers": [build::requesting(container, "500m")]},
         "status": {"startTime": since, "conditions": [ready]}});
     let pod = build::with(build::pod("load-0"), &own);
-    vec![pod, build::pod_metrics("load-0", "350m")]
+    let mut metrics = build::pod_metrics("load-0", "350m");
+    metrics["containers"][0]["name"] = json!(container);
+    vec![pod, metrics]
 }
 
 fn plan(span: &str, trace: &str) -> TimelineOptions {
@@ -165,17 +167,22 @@ fn the_load_is_shared_as_pods_join() {
     assert!(timeline.totals.is_settled && timeline.swing.is_none());
 }
 
-/// 450m of 700m are 64 %: 1.28 x 3 = 3.84 pods. With 4 of the target they are 50 % of 900m, however old the pod of the Job
-/// is. Half as much again is 75 %: 1.5 x 5 = 7.5.
+/// 450m of 700m are 64 %: 1.28 x 3 = 3.84 pods. With 4 of the target they are 50 % of 900m, however old the Job's pod and
+/// whatever its container. Half as much again is 75 %: 1.5 x 5 = 7.5.
 #[test]
 fn a_foreign_pod_counts_and_stays() {
-    let load = "time,cpu\n2026-11-21T06:05:00Z,x1.5\n";
-    for since in ["2026-11-21T04:00:00Z", "2026-11-21T05:55:00Z"] {
+    let more = "time,cpu\n2026-11-21T06:05:00Z,x1.5\n";
+    for (container, since, load, expected) in [
+        ("app", "2026-11-21T04:00:00Z", "", &[(0, 4)][..]),
+        ("job", "2026-11-21T05:55:00Z", "", &[(0, 4)]),
+        ("app", "2026-11-21T05:55:00Z", more, &[(0, 4), (300, 8)]),
+    ] {
         let mut world = World::new(json!({}), &[50, 50]);
-        world.more = foreign(since);
+        world.more = foreign(container, since);
         let timeline = play(&world, "10m", load);
-        assert_eq!(changes(&timeline), [(0, 4), (300, 8)], "{since}");
-        assert_eq!(timeline.passes.last().map(|it| it.ready), Some(8));
+        assert_eq!(changes(&timeline), expected, "{container} {since} {load}");
+        let ready = timeline.passes.last().map(|it| it.ready);
+        assert_eq!(ready, usize::try_from(timeline.totals.last).ok());
     }
 }
 
@@ -678,7 +685,7 @@ fn pods_go_as_their_controller_takes_them() {
     ] {
         let target = json!({"scaleTargetRef": {"apiVersion": api_version, "kind": kind}});
         let mut world = World::new(target, &[50; 11]);
-        world.more = foreign("2026-11-21T05:45:00Z");
+        world.more = foreign("app", "2026-11-21T05:45:00Z");
         let mut snapshot = world.snapshot();
         let mut young: BTreeMap<&str, &str> = BTreeMap::new();
         for number in 1..10 {
@@ -905,7 +912,7 @@ fn a_rolling_update_keeps_its_limits() {
     ] {
         let bounds = json!({"minReplicas": replicas, "maxReplicas": replicas});
         let mut world = World::new(bounds, &vec![50; replicas]);
-        world.more = foreign("2026-11-21T05:45:00Z");
+        world.more = foreign("app", "2026-11-21T05:45:00Z");
         let (max_surge, max_unavailable) = limits;
         let strategy = Strategy::RollingUpdate {
             max_surge,

@@ -535,6 +535,15 @@ fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
         .collect()
 }
 
+/// Returns the foreign pods that are ready and measured: what they use does not depend on the target's replicas.
+pub(super) fn steady_foreign(snapshot: &Snapshot) -> Vec<Box<str>> {
+    let measured = measured(snapshot);
+    let is_steady =
+        |pod: &&Shared<Pod>| pod.is_foreign && is_ready(pod) && measured.contains(&pod.name);
+    let steady = snapshot.pods.iter().filter(is_steady);
+    steady.map(|pod| pod.name.clone()).collect()
+}
+
 /// Returns a pod that a selector selects, with nothing else known.
 fn bare_pod(selector: &Selector) -> Option<Pod> {
     let labels = selector.example();

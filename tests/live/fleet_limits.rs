@@ -393,20 +393,23 @@ fn replica_sets_that_come_late_are_not_forgotten() {
     };
     let in_time = explain(&served(0, Duration::ZERO), "admin", &["-n", "shop"]).answer();
     assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
-    // Three pages, which together take longer than anything else is waited for.
-    let long = explain(
-        &served(1100, Duration::from_millis(400)),
-        "admin",
-        &["-n", "shop"],
-    );
-    assert_eq!(codes(&long.answer()), codes(&in_time));
+    // Three pages, which together take longer than anything else is waited for: whoever does not wait for them never
+    // has them. On a busy machine, a single page may take too long as well.
+    let left_out =
+        "findings such as foreign-pods and old-revision-pods are left out: no answer in time";
+    let server = served(1100, Duration::from_millis(400));
+    let waits = (0..3).any(|_| {
+        let long = explain(&server, "admin", &["-n", "shop"]).answer();
+        let is_whole = codes(&long) == codes(&in_time);
+        assert!(is_whole || long.to_string().contains(left_out), "{long:#}");
+        is_whole
+    });
+    assert!(waits);
 
     let server = served(0, Duration::from_secs(4));
     let late = explain(&server, "admin", &["-n", "shop"]).answer();
     assert_eq!(codes(&late).get("foreign-pods"), None, "{late:#}");
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
-    let left_out =
-        "findings such as foreign-pods and old-revision-pods are left out: no answer in time";
     for item in late["items"]
         .as_array()
         .expect("items")

@@ -117,7 +117,7 @@ impl Player {
                 None => Error::usage(what).hint("use a shorter --for"),
             });
         }
-        // Without a stated load there is none that foreign pods could share.
+        // Foreign pods share a load only if a trace states one.
         let foreign = plan.trace.is_none().then(|| steady_foreign(snapshot));
         let named = overrides.iter().flat_map(|own| own.pods.iter().cloned());
         let held = named.chain(foreign.into_iter().flatten()).collect();

@@ -217,6 +217,11 @@ fn each_decision_is_that_of_the_controller() {
             "{name}: {} statuses, {same} the same word for word, {open} inside the range, {unseen} not asked in time",
             verdicts.len()
         );
+        for verdict in verdicts {
+            if let Verdict::Differs(difference) = verdict {
+                eprintln!("{name}: {difference}");
+            }
+        }
         let last = verdicts.iter().rfind(|it| **it != Verdict::Unseen);
         match last {
             None => wrong.push(format!("{name}: no status could be compared")),
@@ -362,8 +367,12 @@ fn printed_commands_are_taken() {
     let hpas = space.load(&[]);
     space.wait_for_pods();
     let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
-    // A bound above or below the replicas brings about other findings.
-    for bounds in [&[][..], &["--max", "1"], &["--min", "5"]] {
+    // Bounds above or below the replicas bring about other findings.
+    for bounds in [
+        &[][..],
+        &["--min", "1", "--max", "1"],
+        &["--min", "5", "--max", "10"],
+    ] {
         for name in &hpas {
             let verb = if bounds.is_empty() {
                 "explain"

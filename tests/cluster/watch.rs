@@ -2,7 +2,7 @@
 //! so a status is compared with what the program said shortly before and after it was written, with the same
 //! values of metrics and the same replicas. `tests/live` checks this comparison against the test API server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -78,24 +78,37 @@ const AFTER: Duration = Duration::from_secs(10);
 /// A status that stands longer than this has been confirmed by two passes.
 const STANDING: Duration = Duration::from_secs(40);
 
-/// The next pass comes within a sync period, and its status is seen by a look soon after.
-const NEXT: Duration = Duration::from_secs(18);
+/// The next pass comes within a sync period: a status that is seen within it belongs to that pass.
+const SYNC: Duration = Duration::from_secs(15);
+
+/// Its status is seen by a look soon after.
+const SEEN: Duration = Duration::from_secs(18);
 
 /// What the program said of an HPA at a time.
 #[derive(Debug)]
 struct Said {
     at: Duration,
+    /// The pods that had metrics shortly before.
+    measured: BTreeSet<String>,
     outcome: Value,
     certain: bool,
     range: Value,
+}
+
+/// A status, as the look saw it that saw it first.
+#[derive(Debug)]
+struct Written {
+    at: Duration,
+    /// The pods that had metrics by then.
+    measured: BTreeSet<String>,
+    status: Value,
 }
 
 /// What is known about an HPA.
 #[derive(Debug, Default)]
 struct Hpa {
     said: Vec<Said>,
-    /// Each status, with the time of the look that saw it first.
-    statuses: Vec<(Duration, Value)>,
+    statuses: Vec<Written>,
 }
 
 /// How a status compares with what the program said.
@@ -155,19 +168,26 @@ impl<'t> Watch<'t> {
             Duration::ZERO
         };
         self.looked = true;
+        let measured = self.measured();
+        let measured = |name: &str| measured.get(name).cloned().unwrap_or_default();
         for mut hpa in list(self.tools.json(&["get", "hpa", "-n", &self.namespace])) {
             let status = hpa["status"].take();
             // The API server completes a status that the controller has not written yet.
             if status["conditions"].as_array().is_none_or(Vec::is_empty) {
                 continue;
             }
-            let hpa = self.hpas.entry(name(&hpa)).or_default();
-            if hpa
-                .statuses
+            let name = name(&hpa);
+            let measured = measured(&name);
+            let statuses = &mut self.hpas.entry(name).or_default().statuses;
+            if statuses
                 .last()
-                .is_none_or(|(_, last)| difference("status", last, &status).is_some())
+                .is_none_or(|last| difference("status", &last.status, &status).is_some())
             {
-                hpa.statuses.push((at, status));
+                statuses.push(Written {
+                    at,
+                    measured,
+                    status,
+                });
             }
         }
         let (_, answers, errors) =
@@ -177,30 +197,51 @@ impl<'t> Watch<'t> {
             serde_json::from_str(&answers).unwrap_or_else(|_| panic!("{errors}"));
         let at = self.begun.elapsed();
         for mut answer in list(answers.take()) {
-            let certain = answer["certainty"] == "certain";
+            let name = answer["hpa"]["name"].as_str().expect("a name").to_owned();
             let said = Said {
                 at,
+                measured: measured(&name),
+                certain: answer["certainty"] == "certain",
                 outcome: answer["outcome"].take(),
-                certain,
                 range: answer["range"].take(),
             };
-            let name = answer["hpa"]["name"].as_str().expect("a name").to_owned();
             self.hpas.entry(name).or_default().said.push(said);
         }
+    }
+
+    /// Returns the pods of each HPA that have metrics; a workload has the label and the name of its HPA.
+    fn measured(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let path = format!(
+            "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods",
+            self.namespace
+        );
+        let text = self.tools.kubectl(&["get", "--raw", &path], "");
+        let all = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        let mut measured: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for pod in list(all.unwrap_or_default()) {
+            let app = pod["metadata"]["labels"]["app"]
+                .as_str()
+                .unwrap_or_default();
+            measured
+                .entry(app.to_owned())
+                .or_default()
+                .insert(name(&pod));
+        }
+        measured
     }
 
     /// Judges each status that was written while it was watched, and the one that stands at the end.
     pub(crate) fn verdicts(&self) -> BTreeMap<&str, Vec<Verdict>> {
         let now = self.begun.elapsed();
         let judged = self.hpas.iter().map(|(name, hpa)| {
-            let new = hpa.statuses.iter().filter(|(at, _)| !at.is_zero());
+            let new = hpa.statuses.iter().filter(|it| !it.at.is_zero());
             let new =
-                new.map(|(at, status)| hpa.judge(status, at.saturating_sub(BEFORE), *at + AFTER));
+                new.map(|it| hpa.judge(&it.status, it.at.saturating_sub(BEFORE), it.at + AFTER));
             let last = hpa
                 .statuses
                 .last()
-                .filter(|(at, _)| now.saturating_sub(*at) > STANDING);
-            let last = last.map(|(_, status)| hpa.judge(status, now.saturating_sub(BEFORE), now));
+                .filter(|it| now.saturating_sub(it.at) > STANDING);
+            let last = last.map(|it| hpa.judge(&it.status, now.saturating_sub(BEFORE), now));
             (name.as_str(), new.chain(last).collect())
         });
         judged.collect()
@@ -218,10 +259,20 @@ impl Watch<'_> {
     }
 }
 
+impl Said {
+    /// Whether a status has the metrics and the replicas of the answer.
+    fn fits(&self, status: &Value) -> bool {
+        let is = &self.outcome["status"];
+        ["currentMetrics", "currentReplicas"]
+            .iter()
+            .all(|field| difference(field, &is[field], &status[field]).is_none())
+    }
+}
+
 impl Hpa {
     fn answers(&self, end: Duration) -> Answers {
         let mut answers = Answers::default();
-        for said in self.said.iter().filter(|said| said.at + NEXT <= end) {
+        for said in self.said.iter().filter(|said| said.at + SEEN <= end) {
             let after = self.after(said);
             let replicas = |status: &Value| status["desiredReplicas"].as_i64();
             let (Some(first), Some(likeliest)) = (after.first(), replicas(&said.outcome["status"]))
@@ -234,10 +285,8 @@ impl Hpa {
             answers.likeliest += usize::from(is(likeliest));
             let bound = |end: &str| said.range[end].as_i64().unwrap_or(likeliest);
             let (min, max) = (bound("min"), bound("max"));
-            if !after
-                .iter()
-                .any(|it| replicas(it).is_some_and(|it| (min..=max).contains(&it)))
-            {
+            // A pass without a decision keeps the desired replicas of the status, whatever the target has.
+            if !is(likeliest) && !(min..=max).any(is) {
                 let (at, got) = (said.at, &first["desiredReplicas"]);
                 answers
                     .outside
@@ -247,36 +296,28 @@ impl Hpa {
         answers
     }
 
-    /// Returns the statuses of the pass after an answer, with the same metrics and replicas: those that are new
-    /// within a sync period, or else the one that stands at its end.
+    /// Returns the statuses of the pass after an answer, with the same metrics, of no more pods, and replicas: those
+    /// that are new within a sync period, or the one that stood before and is not replaced by it. One that is seen
+    /// later may belong to the pass after the next.
     fn after(&self, said: &Said) -> Vec<&Value> {
-        let end = said.at + NEXT;
-        let fits = |status: &Value| {
-            let is = &said.outcome["status"];
-            ["currentMetrics", "currentReplicas"]
-                .iter()
-                .all(|field| difference(field, &is[field], &status[field]).is_none())
-        };
-        let until_end = || self.statuses.iter().filter(|(at, _)| *at <= end);
-        let new = until_end().filter(|(at, status)| *at > said.at && fits(status));
-        let new: Vec<&Value> = new.map(|(_, status)| status).collect();
+        let until = |end: Duration| self.statuses.iter().filter(move |it| it.at <= end);
+        let new = until(said.at + SYNC).filter(|it| it.at > said.at && said.fits(&it.status));
+        let new: Vec<&Written> = new.collect();
         if !new.is_empty() {
-            return new;
+            let same = new
+                .iter()
+                .filter(|it| it.measured.is_subset(&said.measured));
+            return same.map(|it| &it.status).collect();
         }
-        let standing = until_end().next_back().map(|(_, status)| status);
-        standing.into_iter().filter(|status| fits(status)).collect()
+        let standing = until(said.at + SEEN).next_back();
+        let standing = standing.filter(|it| it.at <= said.at && said.fits(&it.status));
+        standing.into_iter().map(|it| &it.status).collect()
     }
 
     fn judge(&self, status: &Value, from: Duration, to: Duration) -> Verdict {
-        let fits = |said: &&Said| {
-            let is = &said.outcome["status"];
-            (from..=to).contains(&said.at)
-                && ["currentMetrics", "currentReplicas"]
-                    .iter()
-                    .all(|field| difference(field, &is[field], &status[field]).is_none())
-        };
+        let said = self.said.iter().filter(|it| (from..=to).contains(&it.at));
         let mut verdict = Verdict::Unseen;
-        for said in self.said.iter().filter(fits) {
+        for said in said.filter(|it| it.fits(status)) {
             let Some(difference) = difference("status", &said.outcome["status"], status) else {
                 let events = said.outcome["events"]
                     .as_array()
@@ -334,11 +375,12 @@ fn difference(path: &str, said: &Value, written: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
     use serde_json::{Value, json};
 
-    use super::{Answers, Hpa, Said};
+    use super::{Answers, Hpa, Said, Written};
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -348,22 +390,30 @@ mod tests {
         json!({"currentMetrics": [usage], "currentReplicas": 4, "desiredReplicas": replicas})
     }
 
-    /// An answer at second 100 for a usage of 7, and statuses that are new at these seconds.
-    fn answers(said: i64, range: [i64; 2], statuses: &[(u64, i64, i64)]) -> Answers {
+    /// Pods that have metrics.
+    fn pods(count: i64) -> BTreeSet<String> {
+        (0..count).map(|pod| pod.to_string()).collect()
+    }
+
+    /// An answer at second 100 for a usage of 7 of as many pods, and statuses that are new at these seconds, with the
+    /// usage and the replicas.
+    fn hpa(said: i64, range: [i64; 2], statuses: &[(u64, i64, i64)]) -> Hpa {
         let said = Said {
             at: seconds(100),
+            measured: pods(7),
             outcome: json!({"status": status(7, said)}),
             certain: range[0] == range[1],
             range: json!({"min": range[0], "max": range[1]}),
         };
-        let statuses = statuses
-            .iter()
-            .map(|(at, usage, replicas)| (seconds(*at), status(*usage, *replicas)));
+        let written = |&(at, usage, replicas): &(u64, i64, i64)| Written {
+            at: seconds(at),
+            measured: pods(7),
+            status: status(usage, replicas),
+        };
         Hpa {
             said: vec![said],
-            statuses: statuses.collect(),
+            statuses: statuses.iter().map(written).collect(),
         }
-        .answers(seconds(200))
     }
 
     #[test]
@@ -375,11 +425,15 @@ mod tests {
             (3, [3, 4], &[(50, 7, 4)], Some([false, true])),
             (3, [3, 3], &[(50, 7, 4), (110, 7, 3)], Some([true, true])),
             (4, [4, 4], &[(50, 7, 4), (110, 7, 3)], Some([false, false])),
-            // Another usage than at the pass says nothing, and neither does a pass that was not seen.
+            // Without a decision, the status may say what the target does not have.
+            (0, [4, 4], &[(50, 7, 0)], Some([true, true])),
+            (0, [4, 4], &[(50, 7, 0), (110, 7, 3)], Some([false, false])),
+            // Another usage than at the pass says nothing, nor does a pass that may be the second or was not seen.
             (4, [4, 4], &[(50, 7, 4), (110, 8, 3)], None),
+            (4, [4, 4], &[(50, 7, 4), (117, 7, 3)], None),
             (4, [4, 4], &[(130, 7, 4)], None),
         ] {
-            let got = answers(said, range, statuses);
+            let got = hpa(said, range, statuses).answers(seconds(200));
             let of = |got: &Answers| [got.likeliest == 1, got.outside.is_empty()];
             assert_eq!(
                 (got.all == 1).then(|| of(&got)),
@@ -391,5 +445,10 @@ mod tests {
                 usize::from(got.all == 1 && range[0] == range[1])
             );
         }
+
+        // Neither does a pass that more pods had metrics for.
+        let mut hpa = hpa(4, [4, 4], &[(50, 7, 4), (110, 7, 3)]);
+        hpa.statuses[1].measured = pods(8);
+        assert_eq!(hpa.answers(seconds(200)), Answers::default());
     }
 }

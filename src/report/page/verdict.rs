@@ -78,7 +78,10 @@ impl Words<'_> {
             let fewer = upcoming.iter().find(|step| step.replicas < max);
             let likely = fewer.map_or(min, |step| step.replicas.max(min));
             let or_fewer = if likely > min { " or fewer" } else { "" };
-            let then = upcoming.iter().find(|step| step.range.max <= likely);
+            let follows = self.overruling().next().is_none();
+            let then = upcoming
+                .iter()
+                .find(|step| follows && step.range.max <= likely);
             let latest = then.map_or_else(String::new, |step| {
                 format!(
                     ", and by {} at the latest if the load stays the same",

@@ -44,7 +44,7 @@ pub fn infer(
     if !times(hpa, now, evidence).all(is_ordinary) {
         return Remembered::unknown(now);
     }
-    let known = Known::new(
+    let mut known = Known::new(
         hpa,
         &next.hpa.spec,
         scale.spec_replicas,
@@ -52,6 +52,8 @@ pub fn infer(
         now,
         evidence,
     );
+    let own = observed.unended_pods().filter(|pod| !pod.is_foreign);
+    known.pods_created = own.filter_map(|pod| pod.created).collect();
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         return Remembered {
             likely: Memory::default(),

@@ -54,6 +54,8 @@ pub(super) struct Known<'k> {
     pub(super) rescales_seen: Option<&'k Rescales>,
     /// The scaling of the target according to its events, if it is a Deployment.
     pub(super) scaled: &'k [Event],
+    /// The creation times of the pods that the target still has, as far as they are known.
+    pub(super) pods_created: Vec<Timestamp>,
     /// The events about the HPA that the controller's recorder has accepted.
     recorder: Recorder,
     /// The time of the last failed rescale, if events report one.
@@ -104,6 +106,7 @@ impl<'k> Known<'k> {
             rescales: rescales(&own),
             rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
+            pods_created: Vec::new(),
             counts_rescale: false,
             recorder: Recorder::default(),
             rescale_failed: last_of(&own, "FailedRescale"),

@@ -256,10 +256,12 @@ fn told_by_events(
         }
     }
     // Limits rise with the start, so the ends of its range lead to the lowest and the highest.
-    let mut starts = vec![*start.start(), *start.end()];
-    starts.dedup();
-    starts
+    let (fewest, most) = (*start.start(), *start.end());
+    let likely = pods_before(known, &told[0]).clamp(fewest, most);
+    let ends = [fewest, most].into_iter().filter(|end| *end != likely);
+    [likely]
         .into_iter()
+        .chain(ends)
         .map(|start| {
             let later = (first + 1..known.rescales.len())
                 .map(|place| scale_event(&known.rescales[place], count_before(known, place)?));
@@ -270,6 +272,13 @@ fn told_by_events(
                 .ok_or_else(incomplete)
         })
         .collect()
+}
+
+/// Returns how many of the pods that the target still has are older than a rescale. Its event may be a second later.
+fn pods_before(known: &Known<'_>, rescale: &Rescale) -> i32 {
+    let created = known.pods_created.iter();
+    let older = created.filter(|created| created.plus(SECOND) < rescale.time);
+    i32::try_from(older.count()).unwrap_or(i32::MAX)
 }
 
 /// Returns the count before a rescale, if the status or the rescale before it shows it.

@@ -601,6 +601,31 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
     assert_eq!(scaled(slow, 86), spoiled(slow));
 }
 
+/// Without a rescale before it and without an event of the target, the count before the first may be any from the
+/// minimum on. The pods that are older are the most likely count.
+#[test]
+fn the_older_pods_tell_the_most_likely_count_before_the_first_rescale() {
+    let hpa = hpa(85, &[60], &[]);
+    let evidence = told(vec![above(6, 85)]);
+    for (created, starts) in [
+        (&[][..], &[1, 5][..]),
+        // The event of 85 may be a second late.
+        (&[20, 30, 83, 84, 85], &[3, 1, 5]),
+        (&[20, 30, 40, 50, 60, 86], &[5, 1]),
+        // A rollout since, or pods that are gone.
+        (&[20, 20, 20, 20, 20, 20, 20], &[5, 1]),
+    ] {
+        let mut known = Known::new(&hpa, &hpa.spec, 6, &of("v1.36"), second(NOW), &evidence);
+        known.pods_created = created.iter().copied().map(second).collect();
+        let lists = alternatives(&known, SignedDuration::from_secs(60))
+            .1
+            .unwrap();
+        let added: Vec<i32> = lists.iter().map(|list| list[0].replicas).collect();
+        let want: Vec<i32> = starts.iter().map(|start| 6 - start).collect();
+        assert_eq!(added, want, "{created:?}");
+    }
+}
+
 /// The Deployment's own event of a rescale tells the count before, whatever happened since the rescale before it; without
 /// it, the last change does if it was no rollout.
 #[test]

@@ -86,7 +86,7 @@ fn overwritten(
     } else {
         &[]
     };
-    let since = passed_since(state, until, &rhythm);
+    let since = passed_since(state, None, until, &rhythm);
     let sighting =
         since.and_then(|since| sighted(state, controller, own_counts, since..=last, None));
     let may_lack_recommendation = sighting.is_none();
@@ -152,8 +152,14 @@ pub(super) fn sighted(
 }
 
 /// Returns the time since which passes over the current spec have left the status unchanged, up to a given
-/// time; `None` if there may have been none. A pass does not write an unchanged status again.
-pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
+/// time; `None` if there may have been none. A pass does not write an unchanged status again. `led_since` is the time
+/// since which the leader, if one is known, has run passes.
+pub(super) fn passed_since(
+    hpa: &Hpa,
+    led_since: Option<Timestamp>,
+    until: Timestamp,
+    rhythm: &Rhythm,
+) -> Option<Timestamp> {
     let Written {
         status,
         spec,
@@ -180,8 +186,9 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
-            let passed = until.duration_since(changed) >= SECOND.plus(rhythm.longest);
-            passed.then_some(changed)
+            let since = led_since.map_or(changed, |led| changed.max(led));
+            let passed = until.duration_since(since) >= SECOND.plus(rhythm.longest);
+            passed.then_some(since)
         }
     }
 }
@@ -551,24 +558,36 @@ pub(super) mod tests {
 
     #[test]
     fn passes_over_the_spec_are_those_after_it() {
-        let since =
-            |status: Option<i64>, spec: Option<i64>, by_us, observed: Option<i64>, until| {
-                let mut hpa = state((100, 50, 8, None));
-                hpa.written.status = status.map(second);
-                hpa.written.spec = spec.map(second);
-                hpa.written.by_us = by_us;
-                hpa.generation = Some(2);
-                hpa.status.observed_generation = observed;
-                let of = |generation| {
-                    let mut controller = of("v1.37");
-                    controller.gates.generation = generation;
-                    controller.gates.stale_controller_consistency = false;
-                    let found = passed_since(&hpa, second(until), &Rhythm::of(&controller));
-                    found.map(|it| it.duration_since(second(0)).as_secs())
-                };
-                // With and without `observedGeneration`.
-                (of(true), of(false))
+        let since_led = |led: Option<i64>,
+                         status: Option<i64>,
+                         spec: Option<i64>,
+                         by_us,
+                         observed: Option<i64>,
+                         until| {
+            let mut hpa = state((100, 50, 8, None));
+            hpa.written.status = status.map(second);
+            hpa.written.spec = spec.map(second);
+            hpa.written.by_us = by_us;
+            hpa.generation = Some(2);
+            hpa.status.observed_generation = observed;
+            let of = |generation| {
+                let mut controller = of("v1.37");
+                controller.gates.generation = generation;
+                controller.gates.stale_controller_consistency = false;
+                let found = passed_since(
+                    &hpa,
+                    led.map(second),
+                    second(until),
+                    &Rhythm::of(&controller),
+                );
+                found.map(|it| it.duration_since(second(0)).as_secs())
             };
+            // With and without `observedGeneration`.
+            (of(true), of(false))
+        };
+        let since = |status, spec, by_us, observed, until| {
+            since_led(None, status, spec, by_us, observed, until)
+        };
         let both = |seconds| (Some(seconds), Some(seconds));
         let none = (None, None);
         assert_eq!(since(Some(100), Some(50), false, None, 101), both(100));
@@ -595,6 +614,13 @@ pub(super) mod tests {
         assert_eq!(since(Some(100), None, true, None, 120), none);
         assert_eq!(since(Some(100), None, true, None, 121), both(100));
         assert_eq!(since(None, None, true, None, 121), none);
+        // A leader that came later has had a pass only some time after it came; what a pass wrote stays.
+        let by_us = |led, until| since_led(Some(led), Some(100), Some(50), true, None, until);
+        assert_eq!(by_us(90, 121), both(100));
+        assert_eq!(by_us(130, 150), none);
+        assert_eq!(by_us(130, 151), both(130));
+        let by_pass = since_led(Some(130), Some(100), Some(50), false, None, 131);
+        assert_eq!(by_pass, both(100));
         // Times that are missing.
         assert_eq!(since(None, Some(50), false, None, 200), none);
         assert_eq!(since(Some(100), None, false, None, 101), both(100));
@@ -606,7 +632,7 @@ pub(super) mod tests {
     fn a_status_without_a_generation_names_no_spec() {
         let mut hpa = state((100, 110, 8, None));
         hpa.status.observed_generation = Some(1);
-        let passed = passed_since(&hpa, second(120), &Rhythm::of(&of("v1.37")));
+        let passed = passed_since(&hpa, None, second(120), &Rhythm::of(&of("v1.37")));
         assert_eq!(passed, None);
     }
 

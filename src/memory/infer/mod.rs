@@ -54,18 +54,21 @@ pub fn infer(
     );
     let own = observed.unended_pods().filter(|pod| !pod.is_foreign);
     known.pods_created = own.filter_map(|pod| pod.created).collect();
+    let empty = |value: String, source: &str, delay| Remembered {
+        likely: Memory::default(),
+        knowledge: Knowledge::JustStarted,
+        possible: None,
+        grounds: vec![BasisView::new("history", value, source)],
+        delay,
+    };
+    if let Some((lease, delay)) = known.new_leader() {
+        let since = SecondsTime(lease.acquired);
+        let value = format!("empty: the leader since {since} has made no pass yet");
+        return empty(value, "the controller manager's lease", delay);
+    }
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
-        return Remembered {
-            likely: Memory::default(),
-            knowledge: Knowledge::JustStarted,
-            possible: None,
-            grounds: vec![BasisView::new(
-                "history",
-                "empty: no pass over this HPA yet",
-                "its status",
-            )],
-            delay: known.delay(),
-        };
+        let value = "empty: no pass over this HPA yet".to_owned();
+        return empty(value, "its status", known.delay());
     }
     let mut grounds = Vec::new();
     if known.status_since.is_none() {

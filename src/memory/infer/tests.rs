@@ -193,6 +193,33 @@ fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
     }
 }
 
+/// The first pass of a leader comes a sync period after its start, and finds nothing of the passes before it.
+#[test]
+fn a_leader_without_a_pass_has_no_history() {
+    for (status, acquired, least) in [
+        (90, 95, Some(8)),
+        (80, 88, Some(1)),
+        (80, 86, None),
+        // Its own status.
+        (96, 95, None),
+    ] {
+        let hpa = state((status, 50, 8, None));
+        let evidence = Evidence {
+            lease: Some(Lease {
+                acquired: second(acquired),
+                renewed: second(100),
+                duration: SignedDuration::from_secs(15),
+            }),
+            ..Evidence::default()
+        };
+        let found = remembered(&hpa, &evidence, second(101));
+        let is_empty = found.knowledge == Knowledge::JustStarted;
+        let delay = is_empty.then_some(found.delay.least.as_secs());
+        assert_eq!(delay, least, "{status} {acquired}");
+        assert_eq!(found.possible.is_none(), is_empty);
+    }
+}
+
 #[test]
 fn an_hpa_that_was_never_reconciled_has_no_history() {
     let found = |change: &dyn Fn(&mut Hpa), event: Option<Event>| {

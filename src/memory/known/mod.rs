@@ -116,7 +116,7 @@ impl<'k> Known<'k> {
             replaces_another: !others.is_empty(),
         };
         known.recorder = Recorder::new(&own, now, known.nothing_before());
-        let since = states::passed_since(hpa, now, &known.rhythm);
+        let since = states::passed_since(hpa, known.led_since(), now, &known.rhythm);
         known.status_since = since.filter(|_| !known.status_may_lag());
         known.counts_rescale =
             known.status_since.is_some() && sighting::counts_rescale(&hpa.spec, &hpa.status);
@@ -129,6 +129,26 @@ impl Known<'_> {
     /// Returns when a pass wrote the status.
     pub(super) fn status_written(&self) -> Option<Timestamp> {
         self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
+    }
+
+    /// Returns the time of the first pass of the leader, if one is known.
+    fn led_since(&self) -> Option<Timestamp> {
+        let delay = self.rhythm.first_delay();
+        self.lease.map(|lease| lease.acquired.plus(delay))
+    }
+
+    /// Returns the lease and the time to the first pass of a leader that has had none.
+    pub(super) fn new_leader(&self) -> Option<(Lease, Delay)> {
+        let is_older = |lease: &Lease| self.status_written() <= Some(lease.acquired);
+        let (lease, first) = self.lease.filter(is_older).zip(self.led_since())?;
+        let late = self.rhythm.longest.minus(self.rhythm.period).plus(SECOND);
+        let until = |time: Timestamp| time.duration_since(self.now);
+        let delay = Delay {
+            least: until(first.minus(SECOND)),
+            likely: until(first.plus(USUAL_DELAY)),
+            most: until(first.plus(late)),
+        };
+        (!delay.least.is_negative()).then_some((lease, delay))
     }
 
     /// Returns the time since which a condition has had a status; `None` if its status is another.

@@ -192,13 +192,11 @@ fn or_lower(about: &About<'_>) -> String {
         return String::new();
     };
     let [min, max] = ["minReplicas", "maxReplicas"];
-    let bounds = if spec.min() < replicas {
-        about.field(max)
-    } else if decision
-        .proposal
-        .is_some_and(|proposal| proposal < replicas)
-    {
+    let keeps = |proposal: i32| proposal < spec.min() && !spec.is_disabled(Direction::Down);
+    let bounds = if decision.proposal.is_some_and(keeps) {
         about.field(min)
+    } else if spec.min() < replicas {
+        about.field(max)
     } else {
         format!("{} and {}", about.field_name(min), about.field(max))
     };

@@ -16,7 +16,7 @@ pub struct UnschedulablePods {
     pub message: Box<str>,
     /// The time when the oldest was created.
     pub since: Option<Timestamp>,
-    /// Whether the metrics propose more pods than have a node.
+    /// Whether the metrics and the spec keep more pods than have a node.
     pub are_needed: bool,
     /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
@@ -30,8 +30,12 @@ impl Kind for UnschedulablePods {
             .partition(|pod| pod.unschedulable.is_some());
         let message = pods.first()?.unschedulable.clone()?;
         let since = pods.iter().filter_map(|pod| pod.created).min();
+        let least = match case.decision.replicas_before() {
+            Some(current) if !case.may_scale(Direction::Down) => current,
+            _ => case.snapshot.hpa.spec.min(),
+        };
         let are_needed = case.decision.proposal.is_none_or(|proposal| {
-            usize::try_from(proposal).is_ok_and(|proposal| proposal > placed.len())
+            usize::try_from(proposal.max(least)).is_ok_and(|kept| kept > placed.len())
         });
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
@@ -369,15 +373,14 @@ mod tests {
     /// The remedy follows the scheduler's message, and the bounds that keep the replicas.
     #[test]
     fn what_the_scheduler_and_the_bounds_leave() {
-        let advice = |message: &str, min: u32, queue: &str| {
+        let advice = |message: &str, bounds: &Value, queue: &str| {
             let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
                 "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled",
                     "status": "False", "reason": "Unschedulable", "message": message}]}});
             let metric = build::external("queue", &build::average("10"));
             let mut items = state(&[metric], &["1m"; 5]);
             items.push(build::queue(&[queue]));
-            let bounds = json!({"spec": {"minReplicas": min}});
-            let bounded = with_hpa(&items, &bounds);
+            let bounded = with_spec(&items, bounds);
             let states = [(
                 "",
                 with_pods(&bounded, &["web-2", "web-3", "web-4"], &pending),
@@ -397,6 +400,15 @@ mod tests {
                 "Add nodes, or lower minReplicas and maxReplicas.",
             ),
             (full, 5, "40", "Add nodes, or lower minReplicas."),
+            // Two have a node.
+            (full, 5, "10", "Add nodes, or lower minReplicas."),
+            (full, 3, "10", "Add nodes, or lower minReplicas."),
+            (
+                full,
+                2,
+                "10",
+                "Nothing to do: the metrics propose no more pods than those with a node.",
+            ),
             (partly, 1, "90", "Add nodes, or lower maxReplicas."),
             (
                 "3 node(s) didn't match Pod's node affinity/selector",
@@ -430,10 +442,14 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                advice(message, min, queue).as_deref(),
+                advice(message, &json!({"minReplicas": min}), queue).as_deref(),
                 Some(want),
                 "{message}"
             );
         }
+        // Only the maximum removes pods.
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        let want = Some("Add nodes, or lower maxReplicas.");
+        assert_eq!(advice(full, &disabled, "10").as_deref(), want);
     }
 }

@@ -4,7 +4,7 @@ use super::miss::{Miss, RefusedRight, Rejection, said};
 use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec, MetricTarget};
 
 /// A metrics API knows a metric and reports an error for it, at least to the controller; or the controller does not
 /// ask for the metric, because its spec has a fault that the API server does not check.
@@ -230,14 +230,13 @@ impl Rejection {
                 .says("Correct its selector, which the API server does not check.")
                 .with(about.kubectl("get hpa", "-o yaml")),
             Self::Target => {
-                let type_ = match about.target_of(metric).value {
-                    Some(_) => "Value",
-                    None => "AverageValue",
-                };
-                let path = format!("/spec/metrics/{metric}/object/target/type");
+                let target = about.target_of(metric);
+                let amount = target.amount().cloned().unwrap_or_default();
                 Remedy::CorrectMetric
-                    .says(format!("Set the type of its target to {type_}."))
-                    .with_all(about.replace(&path, type_))
+                    .says(format!(
+                        "Use averageValue: {amount} with type: AverageValue."
+                    ))
+                    .with_all(about.patch_target(metric, MetricTarget::per_replica(amount)))
             }
             Self::Gate => Remedy::Upgrade
                 .says("Upgrade to Kubernetes 1.30, or enable the gate if you can.")

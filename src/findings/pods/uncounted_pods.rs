@@ -31,7 +31,7 @@ pub struct UncountedPods {
     /// The nodes that these pods are on while the other pods of the target are on others: a single node, or all nodes
     /// without metrics.
     pub nodes: Vec<Box<str>>,
-    /// Whether all of them are ready and without metrics, and the pods with metrics are on other nodes.
+    /// Whether all of them run without metrics, and the other pods of the target are on other nodes.
     pub unscraped: bool,
     /// Whether all of them are young, and none waits in an error.
     pub are_young: bool,
@@ -260,9 +260,15 @@ impl UncountedPods {
             Clause::NoMetric if waiting(pod).is_some() => {
                 Remedy::FindUnready.says("Find out why the container does not run.")
             }
-            Clause::NoMetric if self.unscraped => {
-                Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
-            }
+            Clause::NoMetric if self.unscraped => Remedy::FindSamples.says(format!(
+                "Look at the {} {} if no other pod there has metrics either.",
+                one_or_many(
+                    self.nodes.len(),
+                    "kubelet of the node",
+                    "kubelets of the nodes"
+                ),
+                names(&self.nodes)
+            )),
             Clause::NoMetric => Remedy::FindSamples
                 .says("Find out why the metrics API has no values for some pods."),
             Clause::NeverReady => {
@@ -286,8 +292,8 @@ fn is_of_stuck(finding: &Finding) -> bool {
     )
 }
 
-/// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
-/// has metrics, although the pods are ready.
+/// Returns the nodes of some pods, if all other pods of the target are on others, and whether none of the target's pods
+/// on those nodes has metrics, although all of them run.
 fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
     let own: Option<BTreeSet<&str>> = pods
         .iter()
@@ -320,7 +326,8 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
         .decision
         .metric(uncounted.metric)
         .is_some_and(MetricStep::is_resource);
-    uncounted.row.group == Group::Missing && is_resource && pod.is_ready() && !is_young(case, pod)
+    let runs = waiting(pod).is_none() && !is_young(case, pod);
+    uncounted.row.group == Group::Missing && is_resource && runs
 }
 
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
@@ -471,15 +478,6 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
 /// Returns the beginning of a sentence about pods without a value, whose usage is assumed.
 fn assumed(they: &str) -> String {
     format!("If {they} counted, and used as much as the others on average")
-}
-
-/// Names the kubelets of nodes.
-fn kubelets(nodes: &[Box<str>]) -> String {
-    format!(
-        "the {} {}: metrics-server gets nothing from there",
-        one_or_many(nodes.len(), "kubelet of the node", "kubelets of the nodes"),
-        names(nodes)
-    )
 }
 
 /// Describes why a pod does not count, as a clause without a subject.
@@ -761,10 +759,18 @@ mod tests {
         // Pods on two nodes are without metrics, and those with metrics are on a third.
         let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
         assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
-        // A pod of the same node has metrics, so its kubelet is in order; a pod that is not ready has a reason of its own.
+        // A pod of the same node has metrics, so its kubelet is in order. So may it be if a container does not run, but
+        // a pod that is not ready has metrics as well.
         assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
         let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
-        assert_eq!(node(&unready), Some((vec!["a".to_owned()], false)));
+        assert_eq!(node(&unready), unscraped);
+        let waits = with_pods(&apart, &["web-3"], &waiting("ContainerCreating", 0));
+        assert_eq!(node(&waits), Some((vec!["a".to_owned()], false)));
+        let text = said(Code::UncountedPods, &apart);
+        assert_eq!(
+            text.advice.text(),
+            "Look at the kubelet of the node a if no other pod there has metrics either."
+        );
         let alone = with_pods(&one, &["web-3"], &on("a"));
         assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), unscraped);
         // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,

@@ -39,8 +39,8 @@ pub struct Flapping {
 
 impl Kind for Flapping {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        /// This many changes up and down are not a coincidence.
-        const SEVERAL: i32 = 5;
+        /// The number of turns if it scales up and down five times, which is not a coincidence.
+        const SEVERAL: i32 = 9;
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
         let hpa = &case.snapshot.hpa;
@@ -55,11 +55,11 @@ impl Kind for Flapping {
         let (first, last) = (rescales.first()?.time, rescales.last()?.time);
         let sizes = || rescales.iter().map(|it| it.size);
         let (low, high) = (sizes().min()?, sizes().max()?);
-        let cycles = cycles(&events, &rescales);
-        if cycles < SEVERAL || case.since(last)? > SLOW {
+        let turns = turns(&events, &rescales);
+        if turns < SEVERAL || case.since(last)? > SLOW {
             return None;
         }
-        let interval = last.duration_since(first) / cycles;
+        let interval = last.duration_since(first) / turns * 2;
         let (_, window) = windows(&hpa.spec, &case.snapshot.controller);
         // A recommendation must last from the passes before scaling down to the next rise. Occurrences that repeated
         // events hide are assumed to be as far apart as the others are on average.
@@ -178,15 +178,15 @@ fn counts(events: &[&Event], is_up: bool) -> impl Iterator<Item = i32> {
     own.map(|event| event.count)
 }
 
-/// Returns the minimum number of times that the HPA scaled up and down again. The API server counts equal events, and
-/// an event can recur only after a change in the other direction; for other events, the times show it.
-fn cycles(events: &[&Event], rescales: &[ReportedRescale]) -> i32 {
+/// Returns the minimum number of times that the HPA turned from scaling up to scaling down, or back. The API server
+/// counts equal events, and an event can recur only after a change in the other direction; for other events, the times
+/// show it.
+fn turns(events: &[&Event], rescales: &[ReportedRescale]) -> i32 {
     let sides: Vec<bool> = rescales.iter().filter_map(|it| it.is_up).collect();
-    let turns = sides.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let shown = sides.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let most = |is_up| counts(events, is_up).max().unwrap_or_default();
-    most(true)
-        .min(most(false))
-        .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
+    let counted = most(true).min(most(false)).saturating_mul(2) - 1;
+    counted.max(i32::try_from(shown).unwrap_or(i32::MAX))
 }
 
 #[cfg(test)]
@@ -200,9 +200,9 @@ mod tests {
     /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
     #[test]
     fn a_window_bridges_the_longest_gap() {
-        let flapping = |count: i32, items: Vec<serde_json::Value>| {
+        let cycles = |cycles: i32, count: i32, items: Vec<serde_json::Value>| {
             // Up at each quarter of an hour, and down 7 minutes before the next rise.
-            let events = (0..6).flat_map(|cycle| {
+            let events = (6 - cycles..6).flat_map(|cycle| {
                 let minute = cycle * 15;
                 [(8, "above", minute), (4, "below", minute + 8)].map(|(size, side, minute)| {
                     let time = format!("2026-11-21T{:02}:{:02}:00Z", 4 + minute / 60, minute % 60);
@@ -223,11 +223,15 @@ mod tests {
                 _ => None,
             })
         };
+        let flapping = |count: i32, items: Vec<serde_json::Value>| cycles(6, count, items);
         let items = state(&[cpu()], &["50m"; 4]);
+        // Five times up and down are enough.
+        assert!(cycles(5, 1, items.clone()).is_some());
+        assert_eq!(cycles(4, 1, items.clone()), None);
         let longer = |count: i32| flapping(count, items.clone()).map(|it| it.longer);
         // 7 minutes, and 5 until a recommendation that holds the replicas is gone.
         assert_eq!(longer(1), Some(900));
-        // A rise and a fall each 17 minutes, of which some may be hidden.
+        // A rise and a fall each 15 minutes, of which some may be hidden.
         assert_eq!(longer(3), Some(1800));
         // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);

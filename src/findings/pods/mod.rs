@@ -84,10 +84,15 @@ fn shows_no_readiness(pod: &Pod, delay: SignedDuration) -> bool {
     }
 }
 
+/// Returns why a container is waiting.
+fn reason(status: &ContainerStatus) -> Option<&str> {
+    let waiting = status.waiting.as_ref()?;
+    Some(&*waiting.reason).filter(|it| !it.is_empty())
+}
+
 /// Returns why a container is waiting, unless its start is being prepared.
 fn failure(status: &ContainerStatus) -> Option<&str> {
-    let reason = &*status.waiting.as_ref()?.reason;
-    (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
+    reason(status).filter(|it| !matches!(*it, "ContainerCreating" | "PodInitializing"))
 }
 
 /// Returns a container of a pod that waits in an error, with the reason, unless the pod is terminating.

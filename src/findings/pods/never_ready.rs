@@ -1,6 +1,6 @@
 //! The finding `never-ready`.
 
-use super::{among, failure, has_restarted, is_stuck, weigh};
+use super::{among, failure, has_restarted, is_stuck, reason, weigh};
 use crate::findings::prelude::*;
 use crate::findings::requests::Revisions;
 
@@ -113,13 +113,13 @@ impl StuckPod {
         let statuses = pod.statuses.iter();
         // A container that waits in an error matters most, then one that restarts.
         let worst = statuses
-            .filter(|status| failure(status).is_some() || has_restarted(pod, status))
+            .filter(|status| reason(status).is_some() || has_restarted(pod, status))
             .max_by_key(|status| (failure(status).is_some(), status.restart_count));
         Self {
             name: pod.name.clone(),
             since: pod.start_time.or(pod.created),
             container: worst.map(|status| status.name.clone()),
-            waiting: worst.and_then(failure).map(Into::into),
+            waiting: worst.and_then(reason).map(Into::into),
             restarts: worst.map_or(0, |status| status.restart_count),
         }
     }
@@ -203,6 +203,14 @@ mod tests {
                 with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
             ),
             (
+                "are being prepared for too long",
+                with_pods(
+                    &unready(early),
+                    &["web-2"],
+                    &waiting("ContainerCreating", 0),
+                ),
+            ),
+            (
                 "crash, and were ready once",
                 with_pods(
                     &with_pods(&items, &["web-2"], &was_ready),
@@ -248,6 +256,13 @@ mod tests {
         crash, but have only just started: none
         had to repeat what has been done since: none
         are being prepared: none
+        are being prepared for too long: warning, explains, without it 5 -> 5
+            web-2 has not become ready in 60m (ContainerCreating): 3 replicas instead of 5
+            - web-2: container app waits: ContainerCreating, 0 restarts, since 05:00:00Z (60m ago).
+            - With it ready: 5 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
         crash, and were ready once: none
         ");
     }

@@ -11,6 +11,7 @@ use super::wording::exact;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Decision, Direction, MetricStep};
+use crate::keda;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
@@ -260,10 +261,12 @@ pub(super) fn other_target(
         .map(Quantity::milli_value)
         .or(target.average_utilization.map(i64::from))?;
     let (format, digits) = amount.map_or((Format::DecimalSI, 3), |amount| (amount.format(), 2));
-    let targets = match side {
+    let mut targets = match side {
         Direction::Down => higher(value, format, digits),
         Direction::Up => lower(value, format, digits),
     };
+    let spec = case.spec(metric);
+    targets.retain(|value| keda::may_have(spec, &Quantity::from_milli(*value, format)));
     let nearest = first(&targets, |value| {
         let other = match amount {
             Some(_) => target.with_amount(&Quantity::from_milli(value, format)),

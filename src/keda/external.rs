@@ -193,7 +193,7 @@ fn places(metrics: &[MetricSpec], name: (&str, &LabelSelector)) -> Vec<usize> {
 }
 
 /// Returns the name after the index, and the selector.
-fn without_index(metric: &MetricSpec) -> Option<(&str, &LabelSelector)> {
+pub(super) fn without_index(metric: &MetricSpec) -> Option<(&str, &LabelSelector)> {
     let (_, rest) = indexed(&metric.external.as_ref()?.metric.name)?;
     Some((rest, selector_of_keda(metric)?))
 }

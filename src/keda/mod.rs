@@ -47,7 +47,7 @@ pub(crate) use external::{OWNER, moved};
 pub use external::{OpenMetric, is_of_trigger};
 pub use query::prometheus_query;
 pub(crate) use query::{is_counter, is_per_pod, is_rate};
-pub(crate) use scalers::stated;
+pub(crate) use scalers::{is_cron, may_have, stated};
 
 /// The HPA of a ScaledObject.
 #[derive(Debug, Clone, PartialEq)]

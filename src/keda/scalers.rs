@@ -5,10 +5,12 @@
 
 use super::Refused;
 use super::cron::is_schedule;
+use super::external::without_index;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
 use super::url::{UrlPath, first_parameter, query_escaped};
 use crate::apimachinery::quantity::{Amount, Format, ParseError, Quantity};
 use crate::apimachinery::similar::nearest;
+use crate::snapshot::hpa::MetricSpec;
 
 /// The table of scalers, which begins with the meaning of its columns.
 const SCALERS: &str = include_str!("scalers.txt");
@@ -34,7 +36,37 @@ pub(super) fn scaler(type_: &str) -> Result<Scaler, Option<&'static str>> {
         .ok_or_else(|| nearest(type_, known.chain(["cpu", "memory"])))
 }
 
+/// Whether a metric is that of a `cron` trigger: its value is the number of replicas that a schedule asks for.
+pub(crate) fn is_cron(spec: &MetricSpec) -> bool {
+    Scaler::of(spec).is_some_and(|it| it.type_ == "cron")
+}
+
+/// Whether a metric may have a target as far as KEDA is concerned: the targets of some triggers are always the same,
+/// and those of others are whole numbers.
+pub(crate) fn may_have(spec: &MetricSpec, target: &Quantity) -> bool {
+    let notation = Scaler::of(spec).map(|it| it.target.split_once(':').unwrap_or((it.target, "")));
+    match notation {
+        None | Some(("milli" | "*", _)) => true,
+        Some(("whole", _)) => target.milli_value() % 1000 == 0,
+        Some(_) => false,
+    }
+}
+
 impl Scaler {
+    /// Returns the scaler of a trigger's metric, by the beginning of the metric's name.
+    fn of(spec: &MetricSpec) -> Option<Self> {
+        let (name, _) = without_index(spec)?;
+        let scalers = SCALERS.lines().filter_map(Scaler::read);
+        scalers
+            .filter(|it| !it.start().is_empty() && name.starts_with(it.start()))
+            .max_by_key(|it| it.start().len())
+    }
+
+    /// Returns the beginning of its metrics' names, before any field.
+    fn start(&self) -> &'static str {
+        self.name.split(['*', '{']).next().unwrap_or_default()
+    }
+
     /// Returns the scaler in a line, unless it is a comment.
     fn read(line: &'static str) -> Option<Self> {
         let mut columns = line.split_whitespace();
@@ -508,7 +540,8 @@ mod tests {
 
     use serde_json::Value as Json;
 
-    use super::{SCALERS, Scaler};
+    use super::{Quantity, SCALERS, Scaler, may_have};
+    use crate::keda::external::OWNER;
     use crate::keda::keys::keys;
     use crate::keda::manifest::Trigger;
     use crate::keda::metadata::TriggerMetadata;
@@ -521,6 +554,30 @@ mod tests {
             assert!(matches!(columns, 3 | 4), "{line}");
             Scaler::read(line).expect("a scaler")
         })
+    }
+
+    #[test]
+    fn the_targets_that_a_trigger_can_state() {
+        let metric = |name: &str| {
+            let selector = serde_json::json!({"matchLabels": {OWNER: "web"}});
+            let metric = serde_json::json!({"name": name, "selector": selector});
+            serde_json::from_value(
+                serde_json::json!({"type": "External", "external": {"metric": metric}}),
+            )
+        };
+        for (name, takes) in [
+            ("s0-cron-Europe-Berlin-08xx1-5-018xx1-5", [false, false]),
+            ("s1-selenium-grid-chrome", [false, false]),
+            ("s2-kafka-lag-topic", [true, false]),
+            ("s12-aws-dynamodb-streams-orders", [true, false]),
+            ("s0-prometheus", [true, true]),
+            ("s0-kubernetes-resource-cm-x", [true, true]),
+            ("cron", [true, true]),
+        ] {
+            let spec = metric(name).unwrap();
+            let may = |target: &str| may_have(&spec, &Quantity::parse(target).unwrap());
+            assert_eq!(["4", "4900m"].map(may), takes, "{name}");
+        }
     }
 
     fn trigger(type_: &str, metadata: BTreeMap<String, Json>) -> Trigger {

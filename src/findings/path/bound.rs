@@ -5,6 +5,7 @@ use crate::apimachinery::quantity::Format;
 use crate::engine::decision::LimitStep;
 use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
+use crate::keda;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
@@ -105,9 +106,9 @@ pub(super) fn is_near(bound: i32, other: i32) -> bool {
     other <= bound.saturating_mul(4)
 }
 
-/// Returns the evidence against a metric that is not a resource.
+/// Returns the evidence against a metric that is neither a resource nor the replicas that a schedule asks for.
 pub(super) fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
-    if step.is_resource() {
+    if step.is_resource() || keda::is_cron(case.spec(step)) {
         return None;
     }
     if let Some(value) = taken_as_largest(case, step) {

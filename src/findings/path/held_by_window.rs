@@ -4,6 +4,7 @@ use super::{DOWN_WINDOW, held, limit, policy, proposed, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::prelude::*;
+use crate::keda;
 use crate::memory::Knowledge;
 use crate::pass::RecommendationOrigin;
 use crate::snapshot::hpa::ScalingPolicy;
@@ -225,9 +226,11 @@ fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Optio
     (default < window).then_some(default.as_secs())
 }
 
-/// Whether the metric that decides is a total with a target of at most one per pod, such as jobs in a queue.
+/// Whether the metric that decides is a total with a target of at most one per pod, such as jobs in a queue, and not
+/// the number of replicas itself.
 fn has_own_work(case: &Case<'_>) -> bool {
-    let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else {
+    let is_work = |step: &MetricStep| step.is_total() && !keda::is_cron(case.spec(step));
+    let Some((step, _)) = winner(case).filter(|(step, _)| is_work(step)) else {
         return false;
     };
     step.target

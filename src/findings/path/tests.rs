@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::findings::path::testing::{at_once, left, pods, recommended};
-use crate::findings::testing::{found, said, state, with, with_hpa, with_spec};
+use crate::findings::testing::{
+    found, in_version, of_keda, said, state, with, with_hpa, with_spec,
+};
 use crate::findings::{Code, Facts, Severity};
 
 #[test]
@@ -176,4 +178,49 @@ fn a_rule_that_does_not_decide_follows_what_does() {
             assert_eq!(follows(&items), (Some(cause), false), "{code:?}");
         }
     }
+}
+
+/// The value of a cron trigger is the number of replicas that a schedule asks for, at a target that no one can change.
+/// The targets of other triggers are whole numbers.
+#[test]
+fn a_schedule_is_no_load() {
+    let of = |name: &str, target: &str, value: &str, replicas: usize| {
+        let labels = json!({"scaledobject.keda.sh/name": "web"});
+        let selector = json!({"external": {"metric": {"selector": {"matchLabels": labels}}}});
+        let metric = build::with(build::external(name, &build::average(target)), &selector);
+        let values = [json!({"metricName": name, "metricLabels": labels, "value": value})];
+        let pods = state(&[metric], &vec!["1m"; replicas]);
+        let items = [pods, vec![build::external_values(values)]].concat();
+        with_spec(&of_keda(&items, &json!({})), &json!({"maxReplicas": 60}))
+    };
+    let cron = "s0-cron-Europe-Berlin-08xx1-5-018xx1-5";
+    let advice = |code: Code, items: &[Value]| said(code, items).advice.text();
+    for (name, target, value, want) in [
+        (cron, "1", "24", "Nothing to do."),
+        (
+            "s0-kafka-lag",
+            "5",
+            "120",
+            "Nothing to do; with a target of 4, it proposes 30 at this load.",
+        ),
+        (
+            "s0-prometheus",
+            "5",
+            "120",
+            "Nothing to do; with a target of 4.9, it proposes 25 at this load.",
+        ),
+    ] {
+        let near = in_version(&of(name, target, value, 22), "v1.33.0");
+        assert_eq!(advice(Code::WithinTolerance, &near), want, "{name}");
+    }
+    let ends = |name: &str| recommended(&of(name, "1", "1", 6), "2026-11-21T05:56:00Z");
+    let of_jobs = |name: &str| advice(Code::HeldByWindow, &ends(name)).contains("ScaledJob");
+    assert_eq!([cron, "s0-kafka-lag"].map(of_jobs), [false, true]);
+    let full = |name: &str| with_spec(&of(name, "1", "20", 10), &json!({"maxReplicas": 10}));
+    assert_eq!(
+        advice(Code::AtMax, &full(cron)),
+        "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 20)."
+    );
+    let idle = "Look at s0-kafka-lag first: the pods use 1% of the cpu that they request.";
+    assert_eq!(advice(Code::AtMax, &full("s0-kafka-lag")), idle);
 }

@@ -7,7 +7,7 @@ use crate::told;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::findings::Severity;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
@@ -832,6 +832,28 @@ stabilization: no history is stated; the current 4 count for 5m
             said_of_memory(open)
         );
     }
+}
+
+/// A recommendation of an HPA that is younger than the window is in the window, if there was one.
+#[test]
+fn only_what_may_be_older_than_the_window_is_said_to_be() {
+    let h03 = &told::case("h03").pass.input;
+    let why = |age: i64| {
+        let mut input = h03.clone();
+        let created = input.snapshot.now - SignedDuration::from_secs(age);
+        input.snapshot.hpa.written.created = Some(created);
+        let pass = Pass::run(input);
+        Page::new(&Explanation::new(&pass), false).why.join(" ")
+    };
+    let (old, young) = (why(3600), why(270));
+    assert!(
+        old.contains("Not certain: it scales to 4 or fewer if"),
+        "{old}"
+    );
+    assert!(
+        young.contains("Not certain: the controller's history is known only within bounds"),
+        "{young}"
+    );
 }
 
 #[test]

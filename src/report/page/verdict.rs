@@ -1,8 +1,11 @@
 //! The reasons for the outcome of a pass, in a sentence or two.
 
+use jiff::SignedDuration;
+
 use super::Words;
 use super::headline::Headline;
 use crate::apimachinery::json::SecondsTime;
+use crate::calendar::Calendar;
 use crate::engine::decision::{
     Because, CombineStep, Direction, LimitStep, MetricStep, PolicyLimit, RateLimit, StabilizeStep,
 };
@@ -73,6 +76,7 @@ impl Words<'_> {
             && !self.uses_record();
         if let (Some((replicas, window)), true, 1) = (held, by_api, causes.len())
             && pass.decision.replicas_after() == Some(max)
+            && self.may_remember_before(window)
         {
             let upcoming = self.explanation.upcoming;
             let fewer = upcoming.iter().find(|step| step.replicas < max);
@@ -95,6 +99,17 @@ impl Words<'_> {
             );
         }
         format!("Not certain: {unknown}; {min} to {max} are possible.")
+    }
+
+    /// Whether the controller may remember, at the next pass, a recommendation that is older than a window.
+    fn may_remember_before(&self, window: SignedDuration) -> bool {
+        let Pass {
+            input, remembered, ..
+        } = self.explanation.pass;
+        let acquired = input.evidence.lease.map(|lease| lease.acquired);
+        let start = input.snapshot.hpa.written.created.max(acquired);
+        let next = self.now().plus(remembered.delay.most);
+        start.is_none_or(|start| next.duration_since(start) > window)
     }
 
     /// Returns the advice that would narrow the range, if the controller's history widens it and no history was

@@ -20,6 +20,7 @@ use crate::findings::Severity;
 use crate::findings::command::typed;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
+use crate::saved::assemble::is_built_in;
 use crate::snapshot::written::FIELD_MANAGER;
 use crate::words::{count, distance, list, sentence};
 
@@ -540,8 +541,9 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         Leader::Lapsed(renewed) => (
             Some(format!(
                 "No controller manager holds the lease (last renewed {} ago): until one does, the \
-                 replicas stay as they are.",
-                distance(renewed, now)
+                 replicas stay as they are{}.",
+                distance(renewed, now),
+                without_pods(next)
             )),
             "the first pass after that".to_owned(),
         ),
@@ -599,6 +601,16 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
         .chain(pods)
         .chain([memory])
         .collect()
+}
+
+/// Describes what else stops without a controller manager, which also runs the controllers of the built-in kinds.
+fn without_pods(next: &NextPass) -> String {
+    let target = &next.pass.input.snapshot.hpa.spec.scale_target_ref;
+    if is_built_in(target.group(), &target.kind) {
+        format!(", and {target} creates and removes no pods")
+    } else {
+        String::new()
+    }
 }
 
 impl<'a> WaitView<'a> {

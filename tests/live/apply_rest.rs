@@ -600,7 +600,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "goesOn",
             [5, 5],
             "No controller manager holds the lease (last renewed 6m13s ago): until one does, the \
-             replicas stay as they are. The first pass after that continues to 5",
+             replicas stay as they are, and Deployment/web creates and removes no pods. The first pass after that continues to 5",
         ),
     ] {
         let mut cluster = cluster();

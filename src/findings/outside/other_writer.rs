@@ -68,11 +68,15 @@ impl Kind for OtherWriter {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // Without a controller, whoever scales other than by a manifest may stand in for it.
+        let writer = self.writer.as_ref().filter(|_| self.owner.is_none());
+        let stands_in = writer.is_some_and(|it| !it.by.is_of_manifest());
         // The advice on what a person set beyond a bound is about the bound.
         others.first(|it| match &it.facts {
             Facts::AboveMax(Correction::Due(due)) | Facts::BelowMin(Correction::Due(due)) => {
                 due.cause == BeyondBoundCause::Person
             }
+            Facts::ControllerSilent(_) => stands_in && it.severity == Severity::Error,
             _ => false,
         })
     }
@@ -1102,6 +1106,27 @@ mod tests {
         }
         // The metrics need some of them.
         assert_eq!(advice(8, &slow), "Change maxReplicas if 5 is right.");
+        // Without a controller, only that can be mended.
+        let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+            "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+                "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:55:00.000000Z"}});
+        for (manager, subresource, follows) in [
+            ("kubectl-hpa", "scale", Some(Code::ControllerSilent)),
+            ("kubectl-edit", "", Some(Code::ControllerSilent)),
+            ("helm", "", None),
+        ] {
+            let writer = json!({"manager": manager, "subresource": subresource});
+            let earlier = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
+                "subresource": "status", "time": "2026-11-21T05:54:00Z"}]}});
+            let items = [
+                with_hpa(&set_by(&writer, 8), &earlier),
+                vec![lapsed.clone()],
+            ]
+            .concat();
+            let own = said(Code::OtherWriter, &items);
+            assert_eq!(own.follows, follows, "{manager}");
+        }
         // Nothing is added.
         let no_more = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
         assert_eq!(

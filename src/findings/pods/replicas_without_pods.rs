@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::json::shortened_to;
+use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::LastPass;
@@ -223,12 +224,20 @@ impl ReplicasWithoutPods {
     /// Whether the controller manager, which also creates the pods of built-in kinds, lost its lease before it could
     /// create these.
     fn is_of_lost_manager(&self, pass: &Pass) -> bool {
-        let target = &pass.input.snapshot.hpa.spec.scale_target_ref;
+        let hpa = &pass.input.snapshot.hpa;
+        let target = &hpa.spec.scale_target_ref;
+        // A write of the scale is recorded without its time, but any pass after it would have written the status.
+        let workload = pass.input.surroundings.workload(target);
+        let fields = workload.map(|it| &*it.metadata.managed_fields);
+        let writer = last_writer(fields.unwrap_or_default(), SpecField::Replicas);
+        let last = LastPass::of(&hpa.status, self.replicas)
+            .filter(|_| writer.is_some_and(|it| it.time.is_none()));
+        let are_newer = last.is_some_and(|last| last.left() != self.replicas);
         pass.input.lapsed_lease().is_some_and(|lease| {
             let lacked_before = |since: Timestamp| since.plus(CREATION) <= lease.renewed;
             self.failure.is_none()
                 && is_built_in(target.group(), &target.kind)
-                && !self.since.is_some_and(lacked_before)
+                && (are_newer || !self.since.is_some_and(lacked_before))
         })
     }
 }
@@ -408,7 +417,22 @@ mod tests {
         let of_another = [seen, vec![lapsed.clone()]].concat();
         let late = json!({"spec": {"renewTime": "2026-11-21T05:58:00.000000Z"}});
         let silent_of_late = [off.clone(), vec![build::with(lapsed.clone(), &late)]].concat();
-        let silent = [off.clone(), vec![lapsed]].concat();
+        let silent = [off.clone(), vec![lapsed.clone()]].concat();
+        let by_hand = {
+            let early = json!({"metadata": {"creationTimestamp": "2026-11-21T05:40:00Z"}});
+            let pods = with_pods(
+                &left(&lacks, 3, "2026-11-21T05:40:00Z"),
+                &["web-0", "web-1", "web-2"],
+                &early,
+            );
+            let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web",
+                "namespace": "default", "managedFields": [{"manager": "kubectl-hpa", "operation": "Update",
+                    "subresource": "scale",
+                    "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
+                "spec": {"replicas": 6}, "status": {"replicas": 3}});
+            let early = json!({"spec": {"renewTime": "2026-11-21T05:46:00.000000Z"}});
+            [pods, vec![workload, build::with(lapsed, &early)]].concat()
+        };
         let states = [
             ("are all there", three.clone()),
             ("since an unknown time", lacks.clone()),
@@ -432,6 +456,7 @@ mod tests {
                 "are all missing, since long before no controller runs",
                 silent_of_late,
             ),
+            ("were set by hand, and no controller runs", by_hand),
             (
                 "are all missing, and a controller has another lease",
                 of_another,
@@ -516,6 +541,13 @@ mod tests {
             > Follow the advice of controller-silent.
             @ deployment/web
         are all missing, since long before no controller runs: as are all missing, long after the last rescale
+        were set by hand, and no controller runs: warning, explains, follows controller-silent, without it 10 -> 10
+            Deployment/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 10
+            - No pod has been created since 05:40:00Z (20m ago).
+            - cpu counts the 3 existing pods, not 6 replicas.
+            - With 6 pods of the same usage: 10 replicas.
+            > Follow the advice of controller-silent.
+            @ deployment/web
         are all missing, and a controller has another lease: as are all missing
         are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing

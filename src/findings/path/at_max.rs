@@ -51,9 +51,16 @@ impl Kind for AtMax {
         // What a metric that was not read proposes is unknown with any target.
         let combination = case.decision.combination();
         let is_open = combination.is_some_and(|it| it.unread > 0);
+        // A pod without a value is counted as if it used its request, whatever that is.
+        let lacks_values = above.iter().any(|step| {
+            let counted = step.proposal().and_then(|it| it.counted);
+            counted.is_some_and(|it| it.missing + it.unready > 0)
+        });
         // Below the maximum there is room for a load that rises.
-        let adjusted = [bound.bound.saturating_sub(1), bound.bound]
+        let below = Some(bound.bound.saturating_sub(1)).filter(|_| !lacks_values);
+        let adjusted = below
             .into_iter()
+            .chain([bound.bound])
             .filter(|_| !is_fixed && !is_open)
             .find_map(|most| adjustments(case, &above, most))
             .filter(|it| {
@@ -394,8 +401,8 @@ mod tests {
     use crate::findings::pods::testing::{unready_since, with_pods};
     use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{
-        cpu, found, of_keda, owned_by_keda, pass, queue, state, table, with, with_pod, with_spec,
-        with_state,
+        cpu, found, of_keda, owned_by_keda, pass, queue, said, state, table, with, with_pod,
+        with_spec, with_state,
     };
     use crate::findings::{find_except, views};
 
@@ -838,6 +845,23 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
             $ kubectl hpa predict web -n default --request app=cpu=170m
         "#);
+    }
+
+    /// A missing pod counts as one that uses its request, whatever that is, so only a huge request leaves room.
+    #[test]
+    fn a_request_leaves_no_room_where_pods_lack_values() {
+        let items = most(&pods("90m"), 4);
+        let is_first = |it: &Value| it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-0";
+        let lacking = items
+            .iter()
+            .filter(|it| !is_first(it))
+            .cloned()
+            .collect::<Vec<_>>();
+        for (items, request) in [(items, "240m"), (lacking, "130m")] {
+            let text = said(Code::AtMax, &items).advice.text();
+            let raised = format!("the cpu request of app to {request} if");
+            assert!(text.contains(&raised), "{text}");
+        }
     }
 
     /// If the load returns after most replicas were removed at once, keeping some would have been better.

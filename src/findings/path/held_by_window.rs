@@ -1,6 +1,6 @@
 //! The finding `held-by-window`.
 
-use super::{DOWN_WINDOW, held, limit, policy, proposed, set, winner};
+use super::{DOWN_WINDOW, held, policy, proposed, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::prelude::*;
@@ -51,9 +51,8 @@ impl Kind for HeldByWindow {
             (Direction::Up, step.up_window.unwrap_or_default())
         };
         let without = case.without_history();
-        let changes_replicas = without.replicas != case.answer().replicas;
-        let is_held_anyway = |it: LimitStep| it.is_bound() || it.is_disabled();
-        if !changes_replicas && limit(case).is_some_and(is_held_anyway) {
+        // If something else would hold them as well, the end of the window changes nothing.
+        if without.replicas == case.answer().replicas {
             return None;
         }
         let before = case.decision.replicas_before();
@@ -72,9 +71,7 @@ impl Kind for HeldByWindow {
                 && case.decision.replicas_after() > before,
             then: then(case, step.desired, against, window),
         };
-        // If a limit would hold them as well, the end of the window changes nothing.
-        let finding = Finding::new(Severity::Info, changes_replicas, facts);
-        Some(finding.without(without))
+        Some(Finding::explaining(Severity::Info, facts).without(without))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -365,6 +362,11 @@ mod tests {
         };
         let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
         for (items, want) in [
+            // Its end changes nothing.
+            (
+                remembers("50m", json!({"minReplicas": 4, "maxReplicas": 4}), 6),
+                vec![],
+            ),
             // At the maximum, and above it after the maximum was lowered.
             (before(json!({"maxReplicas": 4}), 6), held(false)),
             (before(json!({"maxReplicas": 4}), 4), held(false)),

@@ -20,10 +20,10 @@ use kubectl_hpa::report::section::{Part, Table};
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
-use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::selection::Selection;
+use kubectl_hpa::snapshot::{Listed, Snapshot};
 use serde_json::{Value, json};
 
 /// The screen for files of the repository.
@@ -837,12 +837,12 @@ stabilization: no history is stated; the current 4 count for 5m
 /// A recommendation of an HPA that is younger than the window is in the window, if there was one.
 #[test]
 fn only_what_may_be_older_than_the_window_is_said_to_be() {
-    let h03 = &told::case("h03").pass.input;
+    let h03 = told::case("h03").pass;
     let why = |age: i64| {
-        let mut input = h03.clone();
-        let created = input.snapshot.now - SignedDuration::from_secs(age);
-        input.snapshot.hpa.written.created = Some(created);
-        let pass = Pass::run(input);
+        // What else may be remembered stays open.
+        let mut pass = h03.clone();
+        let Snapshot { hpa, now, .. } = &mut pass.input.snapshot;
+        hpa.written.created = Some(*now - SignedDuration::from_secs(age));
         Page::new(&Explanation::new(&pass), false).why.join(" ")
     };
     let (old, young) = (why(3600), why(270));

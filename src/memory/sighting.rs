@@ -24,8 +24,25 @@ pub struct Sighting {
     pub held_down_by: Option<i32>,
     /// Some recommendation of at most this held back scaling up.
     pub held_up_by: Option<i32>,
+    /// The place of the proposal among the recommendations.
+    pub place: Place,
     /// The reason of `AbleToScale`.
     pub reason: String,
+}
+
+/// The place of a proposal among the recommendations that counted in its pass, as the conditions show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The conditions do not show it.
+    Unknown,
+    /// Nothing that held back scaling down was higher.
+    Highest,
+    /// Nothing that held back scaling up was lower.
+    Lowest,
+    /// A higher one held back scaling down.
+    BelowAnother,
+    /// A lower one held back scaling up.
+    AboveAnother,
 }
 
 impl Sighting {
@@ -39,7 +56,37 @@ impl Sighting {
             at_least: None,
             held_down_by: None,
             held_up_by: None,
+            place: Place::Unknown,
             reason: able.to_owned(),
+        }
+    }
+
+    /// Narrows the proposal, and what its place shows about the other recommendations.
+    pub(super) fn narrow(&mut self, low: i32, high: i32) {
+        self.proposal = low..=high;
+        let bounded = Some(high).filter(|high| *high < i32::MAX);
+        match self.place {
+            Place::Highest => self.at_most = bounded,
+            Place::Lowest => self.at_least = Some(low),
+            Place::BelowAnother => {
+                let held = self.held_down_by.max(low.checked_add(1));
+                self.held_down_by = held.map(|held| held.min(self.at_most.unwrap_or(held)));
+            }
+            Place::AboveAnother => {
+                let below = bounded.map(|high| high - 1);
+                let held = [self.held_up_by, below].into_iter().flatten().min();
+                self.held_up_by = held.map(|held| held.max(self.at_least.unwrap_or(held)));
+            }
+            Place::Unknown => {}
+        }
+    }
+
+    /// Returns the recommendation nearest to the most likely proposal that held it back.
+    pub(super) fn likely_hold(&self) -> Option<i32> {
+        match self.place {
+            Place::BelowAnother => self.likely?.checked_add(1),
+            Place::AboveAnother => self.likely?.checked_sub(1),
+            Place::Highest | Place::Lowest | Place::Unknown => None,
         }
     }
 }
@@ -60,7 +107,7 @@ impl fmt::Display for Sighting {
             (Some(low), Some(high)) if low == high => {
                 parts.push(format!("the highest recommendation is {low}"));
             }
-            (Some(low), _) if low > 0 => {
+            (Some(low), _) if low > 1 => {
                 parts.push(format!("the highest recommendation is at least {low}"));
             }
             (_, Some(high)) if high > *self.proposal.end() => {
@@ -177,20 +224,21 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
         _ => return None,
     };
     let (low, high) = (*stabilized.start(), *stabilized.end());
-    let (proposal, held_down_by) = match able {
-        "ReadyForNewScale" => (stabilized, None),
+    let (proposal, held_down_by, place) = match able {
+        "ReadyForNewScale" => (stabilized, None, Place::Highest),
         "ScaleDownStabilized" => {
             let below = if high == i32::MAX { high } else { high - 1 };
-            (up_to(below), Some(low))
+            (up_to(below), Some(low), Place::BelowAnother)
         }
         // It was its own proposal or an older one; the condition no longer shows which.
-        "SucceededRescale" => (up_to(high), Some(low)),
+        "SucceededRescale" => (up_to(high), Some(low), Place::Unknown),
         _ => return None,
     };
     let at_most = (high < i32::MAX).then_some(high);
     Some(Sighting {
         at_most,
         held_down_by,
+        place,
         ..Sighting::new(proposal, able)
     })
 }
@@ -220,22 +268,32 @@ fn with_behavior(
         ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, able),
         ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
+            place: Place::Highest,
             ..Sighting::new(up_to(to - 1), able)
         },
-        ("ReadyForNewScale" | "ScaleUpStabilized", LimitedScaling::Up) => Sighting {
+        ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
+            place: Place::Lowest,
+            ..Sighting::new(from(above), able)
+        },
+        ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
+            at_least: Some(above),
+            place: Place::AboveAnother,
             ..Sighting::new(from(above), able)
         },
         ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
+            place: Place::BelowAnother,
             ..Sighting::new(up_to(to - 1), able)
         },
         ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
+            place: Place::BelowAnother,
             ..Sighting::new(up_to(to - 2), able)
         },
         ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
+            place: Place::AboveAnother,
             ..Sighting::new(from(above), able)
         },
         ("SucceededRescale", limited) if to > current => {
@@ -523,6 +581,159 @@ mod tests {
             let behavior = json!({"scaleUp": {"stabilizationWindowSeconds": window}});
             let found = told(&behavior, status(able, limited, from, to));
             assert_eq!(found, expected, "{window} {able} {limited} {from} {to}");
+        }
+    }
+
+    /// Where the conditions show what the proposal was to the other recommendations, a narrower proposal narrows
+    /// these as well.
+    #[test]
+    fn a_narrower_proposal_bounds_what_it_was_higher_or_lower_than() {
+        let up = json!({"scaleUp": {"stabilizationWindowSeconds": 60}});
+        let none = Value::Null;
+        for (behavior, able, limited, to, (low, high), all, one) in [
+            // Without `behavior`, its own proposal was the highest.
+            (
+                &none,
+                "ReadyForNewScale",
+                "TooManyReplicas",
+                10,
+                (14, 15),
+                (Some(15), None),
+                (None, None),
+            ),
+            (
+                &none,
+                "ReadyForNewScale",
+                "TooManyReplicas",
+                10,
+                (14, ANY),
+                (None, None),
+                (None, None),
+            ),
+            (
+                &none,
+                "ScaleDownStabilized",
+                "TooManyReplicas",
+                10,
+                (14, 15),
+                (None, None),
+                (Some(15), None),
+            ),
+            (
+                &none,
+                "ScaleDownStabilized",
+                "DesiredWithinRange",
+                5,
+                (2, 3),
+                (Some(5), None),
+                (Some(5), None),
+            ),
+            (
+                &up,
+                "ReadyForNewScale",
+                "TooManyReplicas",
+                10,
+                (14, 15),
+                (None, Some(14)),
+                (None, None),
+            ),
+            (
+                &up,
+                "ReadyForNewScale",
+                "TooFewReplicas",
+                5,
+                (2, 3),
+                (Some(3), None),
+                (None, None),
+            ),
+            // The count was between the others and the proposal.
+            (
+                &up,
+                "ReadyForNewScale",
+                "DesiredWithinRange",
+                5,
+                (5, 5),
+                (None, None),
+                (None, None),
+            ),
+            (
+                &up,
+                "ScaleUpStabilized",
+                "TooManyReplicas",
+                10,
+                (14, 15),
+                (None, Some(11)),
+                (None, Some(14)),
+            ),
+            (
+                &up,
+                "ScaleUpStabilized",
+                "TooManyReplicas",
+                10,
+                (14, ANY),
+                (None, Some(11)),
+                (None, None),
+            ),
+            (
+                &up,
+                "ScaleUpStabilized",
+                "DesiredWithinRange",
+                5,
+                (14, 15),
+                (None, None),
+                (None, Some(5)),
+            ),
+            (
+                &up,
+                "ScaleDownStabilized",
+                "TooFewReplicas",
+                5,
+                (2, 3),
+                (Some(4), None),
+                (Some(3), None),
+            ),
+            (
+                &up,
+                "ScaleDownStabilized",
+                "DesiredWithinRange",
+                5,
+                (2, 3),
+                (None, None),
+                (Some(5), None),
+            ),
+            // No controller writes these.
+            (
+                &up,
+                "ScaleDownStabilized",
+                "TooFewReplicas",
+                1,
+                (0, 0),
+                (Some(0), None),
+                (Some(0), None),
+            ),
+            (
+                &up,
+                "ScaleUpStabilized",
+                "TooManyReplicas",
+                10,
+                (11, 11),
+                (None, Some(11)),
+                (None, Some(11)),
+            ),
+        ] {
+            let Hpa { spec, status, .. } = hpa(behavior, status(able, limited, to, to));
+            let mut seen = read(&spec, &status).unwrap();
+            seen.narrow(low, high);
+            let found = (
+                (seen.at_most, seen.at_least),
+                (seen.held_down_by, seen.held_up_by),
+            );
+            assert_eq!(
+                found,
+                (all, one),
+                "{behavior} {able} {limited} {low} to {high}"
+            );
+            assert_eq!(seen.proposal, low..=high);
         }
     }
 

@@ -143,7 +143,7 @@ pub(super) fn sighted(
         sighting.counted = count
             .filter(|_| sighting.proposal != (low..=high))
             .map(|count| count.replicas);
-        sighting.proposal = low..=high;
+        sighting.narrow(low, high);
         // Going up, pods that did not exist yet have counted for nothing.
         let likely = asked.likely.filter(|_| high < i32::MAX || there.is_some());
         sighting.likely = likely.map(|likely| likely.clamp(low, high));
@@ -533,6 +533,11 @@ pub(super) mod tests {
         (ready.status.current_replicas, ready.status.desired_replicas) = (4, 4);
         let found = sighted_since(&ready, 50, None);
         assert_eq!((found.proposal.into_inner(), found.counted), ((4, 4), None));
+        // Beyond a bound they say less, also of the highest recommendation.
+        (ready.status.current_replicas, ready.status.desired_replicas) = (3, 3);
+        ready.status.conditions[2].reason = "TooManyReplicas".to_owned();
+        assert_eq!(sighted_since(&ready, 93, None).at_most, Some(4));
+        assert_eq!(sighted_since(&ready, 94, None).at_most, None);
     }
 
     /// Going up, the pods of the status may not have existed yet, unless the target is the present one.

@@ -105,6 +105,7 @@ fn holding(
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
     let (up_window, down_window) = known.windows_before;
+    let nearest = sighting.likely_hold();
     let down = sighting
         .held_down_by
         .map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), down_window));
@@ -146,7 +147,8 @@ fn holding(
                 .map(|held| held.likely.time)
                 .max();
             let latest = last_fitting.unwrap_or(before.max(shown.unwrap_or(before)));
-            HeldRecommendation::new(replicas, earliest, latest.max(earliest))
+            let hold = nearest.map(|it| it.max(*replicas.start()).min(*replicas.end()));
+            HeldRecommendation::new(replicas, earliest, latest.max(earliest)).likely(hold)
         })
 }
 

@@ -128,6 +128,17 @@ impl World {
         (condition["status"], condition["reason"]) = (json!(status), json!(reason));
     }
 
+    /// Sets a maximum of 4, and a status of a pass that proposed more; the history is not stated.
+    fn beyond_the_maximum(&mut self, able: &str, cpu: &str, percent: i32) {
+        self.hpa["spec"]["maxReplicas"] = json!(4);
+        self.status()["currentMetrics"][0]["resource"]["current"] =
+            json!({"averageValue": cpu, "averageUtilization": percent});
+        self.reason(0, "True", able);
+        self.reason(2, "True", "TooManyReplicas");
+        self.state["memory"] = json!("unknown");
+        self.state["recommendations"] = json!([]);
+    }
+
     fn lease(&mut self, renewed: &str) {
         self.more.push(json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -156,7 +167,7 @@ const ALL_ROWS: &[&str] = &[
 ];
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 44] = [
+pub(crate) const CASES: [Case; 46] = [
     Case {
         name: "as it was",
         change: |_| {},
@@ -507,6 +518,24 @@ pub(crate) const CASES: [Case; 44] = [
         },
         codes: &["unexplained"],
         rows: &["AbleToScale"],
+    },
+    Case {
+        name: "a hold that may be over",
+        change: |world| {
+            world.beyond_the_maximum("ScaleDownStabilized", "60m", 60);
+            world.usage("75m", &at(50));
+        },
+        codes: &["metrics-moved"],
+        rows: &["cpu", "AbleToScale"],
+    },
+    Case {
+        name: "a hold that may have begun",
+        change: |world| {
+            world.beyond_the_maximum("ReadyForNewScale", "75m", 75);
+            world.usage("60m", &at(50));
+        },
+        codes: &["metrics-moved"],
+        rows: &["cpu", "AbleToScale"],
     },
     Case {
         name: "a tolerance other than the controller's, where the memory changes nothing",

@@ -436,6 +436,8 @@ impl<'a> ReasonFinder<'a> {
         let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
             && self.input.snapshot.hpa.spec.behavior.is_some();
         let held_now = decision.stabilization().map(StabilizeStep::holds);
+        // Then `other_memory` says that it may be either.
+        let is_open = remembered.is_open() && is_open(&outlook.extremes, able);
         let mut rows = self.rows.iter().filter(|row| row.differs);
         let other_desired = rows.any(|row| row.item == StatusItem::DesiredReplicas);
         let message = match (held_then, held_now, range) {
@@ -445,7 +447,7 @@ impl<'a> ReasonFinder<'a> {
                      {min} to {max}"
                 )
             }
-            (Some(Some(reason)), Some(false), _) => {
+            (Some(Some(reason)), Some(false), _) if !is_open => {
                 // No pass has changed the status since, so the hold continued.
                 let ended = self
                     .hold_ends(reason)
@@ -460,7 +462,7 @@ impl<'a> ReasonFinder<'a> {
                 )
             }
             // If the pass then saw the same, its history had at least what the history has now.
-            (Some(None), Some(true), _) if self.has_moved() => {
+            (Some(None), Some(true), _) if !is_open && self.has_moved() => {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
             _ if rate && other_desired => format!(

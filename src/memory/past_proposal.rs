@@ -64,10 +64,26 @@ fn most(values: &Values, high: i32) -> Option<i32> {
 pub(super) struct Pods {
     /// Its `status.replicas`.
     pub(super) replicas: i32,
-    /// How many are not pending.
-    pub(super) begun: i32,
-    /// How many are ready.
-    pub(super) ready: i32,
+    /// Those that are not pending.
+    pub(super) begun: PodCount,
+    /// Those that are ready.
+    pub(super) ready: PodCount,
+}
+
+/// A number of pods.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PodCount {
+    /// All of them.
+    pub(super) all: i32,
+    /// How many of them the resource metrics API has samples of.
+    pub(super) measured: i32,
+}
+
+impl PodCount {
+    /// Returns a number of pods that all have samples.
+    fn measured(all: i32) -> Self {
+        Self { all, measured: all }
+    }
 }
 
 /// Reads a status that belongs to the given spec. `counted` is the target's `status.replicas` at that time,
@@ -156,20 +172,36 @@ impl ProposalTerms<'_> {
     }
 
     /// Returns the proposal if the pods counted that do now: for cpu and a total, those that are ready, and for another
-    /// value of each pod all that are not pending.
+    /// value of each pod all that are not pending. A pod without a sample counts as 0, or going down as at the target,
+    /// and turns nothing around.
     fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<i32> {
         let ratio = ratio(spec.target()?, reported)?;
         if self.is_within(ratio) {
             return Some(self.requested);
         }
         let there = match self.there {
-            Some(there) if is_average_over_target(spec) => there.replicas,
+            Some(there) if is_average_over_target(spec) => PodCount::measured(there.replicas),
             Some(there) if counts_unready(spec) => there.begun,
             Some(there) => there.ready,
-            None => self.requested,
+            None => PodCount::measured(self.requested),
         };
-        let pods = there.min(self.requested);
-        let multiplied = (ratio * f64::from(pods)).ceil();
+        let all = there.all.min(self.requested);
+        // At least one had a sample then.
+        let measured = match there.measured {
+            measured if spec.is_resource() && measured > 0 => measured.min(all),
+            _ => all,
+        };
+        let missing = all - measured;
+        let assumed = if ratio > 1.0 { 0 } else { missing };
+        let total = ratio * f64::from(measured) + f64::from(assumed);
+        if missing > 0 && self.is_within(total / f64::from(all)) {
+            return Some(self.requested);
+        }
+        let multiplied = if missing > 0 && ratio > 1.0 {
+            total.ceil().max(f64::from(self.requested))
+        } else {
+            total.ceil()
+        };
         (0.0..=f64::from(i32::MAX))
             .contains(&multiplied)
             .then_some(multiplied as i32)
@@ -290,7 +322,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{Pods, read};
+    use super::{PodCount, Pods, read};
     use crate::build;
     use crate::snapshot::controller::Controller;
     use crate::snapshot::evidence::Counted;
@@ -451,8 +483,8 @@ mod tests {
         ] {
             let pods = Some(Pods {
                 replicas: 10,
-                begun: 9,
-                ready,
+                begun: PodCount::measured(9),
+                ready: PodCount::measured(ready),
             });
             let asked = read(
                 &hpa(std::slice::from_ref(&metric)),
@@ -461,6 +493,50 @@ mod tests {
                 pods,
             );
             assert_eq!(asked.likely, Some(likely), "{metric:?} {ready}");
+        }
+    }
+
+    /// Of ten pods, some have no samples yet: as 0 they bring a high mean nearer to the target, and as at the target a
+    /// low one, but past it neither.
+    #[test]
+    fn pods_without_samples_bring_a_mean_over_pods_nearer_to_its_target() {
+        let memory = |found: &str| {
+            let average = json!({"averageValue": found});
+            [
+                build::resource("memory", &build::average("50")),
+                json!({"type": "Resource", "resource": {"name": "memory", "current": average}}),
+            ]
+        };
+        let rps = [
+            json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "target": build::average("50")}}),
+            json!({"type": "Pods", "pods": {"current": {"averageValue": "150"}}}),
+        ];
+        for (metric, measured, likely) in [
+            (memory("150"), 10, 30),
+            (memory("150"), 5, 15),
+            // 150 over ten pods is 30 % of the target, and 540 within the tolerance.
+            (memory("150"), 1, 10),
+            (memory("180"), 3, 10),
+            (memory("25"), 10, 5),
+            (memory("25"), 4, 8),
+            (memory("25"), 1, 10),
+            // It was measured then.
+            (memory("150"), 0, 30),
+            (cpu(50, 150), 5, 15),
+            // Of these, the samples of the resource metrics API say nothing.
+            (rps, 5, 30),
+            (external("50", "150"), 5, 30),
+            (object("Value", "50", "150"), 5, 30),
+        ] {
+            let count = PodCount { all: 10, measured };
+            let pods = Pods {
+                replicas: 10,
+                begun: count,
+                ready: count,
+            };
+            let hpa = hpa(std::slice::from_ref(&metric));
+            let asked = read(&hpa, &Controller::default(), None, Some(pods));
+            assert_eq!(asked.likely, Some(likely), "{metric:?} {measured}");
         }
     }
 
@@ -508,8 +584,8 @@ mod tests {
                 None,
                 Some(Pods {
                     replicas: 4,
-                    begun: 4,
-                    ready: 4,
+                    begun: PodCount::measured(4),
+                    ready: PodCount::measured(4),
                 }),
             );
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };

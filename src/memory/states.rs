@@ -228,6 +228,7 @@ pub(super) mod tests {
     use super::{
         Chain, Counted, Pods, Rhythm, Sighting, Written, passed_since, rescales_seen, seen, sighted,
     };
+    use crate::memory::past_proposal::PodCount;
     use crate::snapshot::controller::Controller;
     use crate::snapshot::evidence::{Event, SeenPass};
     use crate::snapshot::hpa::Hpa;
@@ -553,10 +554,14 @@ pub(super) mod tests {
         hpa.status.conditions[0].reason = "ReadyForNewScale".to_owned();
         hpa.status.conditions[2].reason = "TooManyReplicas".to_owned();
         assert_eq!(likely(&hpa, None), ((9, i32::MAX), None));
+        let count = PodCount {
+            all: 8,
+            measured: 8,
+        };
         let there = Pods {
             replicas: 8,
-            begun: 8,
-            ready: 8,
+            begun: count,
+            ready: count,
         };
         assert_eq!(likely(&hpa, Some(there)), ((9, i32::MAX), Some(9)));
     }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ground;
 use super::known::Known;
-use super::past_proposal::{self, Pods};
+use super::past_proposal::{self, PodCount, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::spans::longest;
@@ -22,6 +22,7 @@ use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::metric::Measured;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
@@ -116,19 +117,25 @@ pub fn infer(
     remembered
 }
 
-/// Returns the pods of a target with this scale. Where none are known, all of them are ready.
+/// Returns the pods of a target with this scale. Where none are known, all of them are ready, and all have samples.
 fn pods(observed: &Snapshot, scale: &Scale) -> Pods {
     let replicas = scale.status_replicas;
-    let without = |goes: fn(&Pod) -> bool| {
+    let samples = Measured::of(&observed.pod_metrics);
+    let lacks = |pod: &Pod| !observed.pod_metrics.is_empty() && samples.of_pod(&pod.name).is_none();
+    let without = |goes: &dyn Fn(&Pod) -> bool| {
         let pods = observed.unended_pods();
         let gone = pods.filter(|pod| pod.is_active() && goes(pod)).count();
         let gone = i32::try_from(gone).unwrap_or(replicas);
         replicas.saturating_sub(gone).max(0)
     };
+    let of = |goes: fn(&Pod) -> bool| PodCount {
+        all: without(&goes),
+        measured: without(&|pod| goes(pod) || lacks(pod)),
+    };
     Pods {
         replicas,
-        begun: without(|pod| pod.phase == Phase::Pending),
-        ready: without(|pod| !pod.is_ready()),
+        begun: of(|pod| pod.phase == Phase::Pending),
+        ready: of(|pod| !pod.is_ready()),
     }
 }
 

@@ -1,13 +1,13 @@
 //! What is inferred as a whole, and when nothing is.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::states::tests::{above, event, of, pass, second, state};
 use super::super::{Extreme, Knowledge, Possible, Remembered, ground};
 use super::{
-    Controller, Evidence, Hpa, Known, Recommendation, Scale, averages_over_target, infer,
-    trusts_events, window, within,
+    Controller, Evidence, Hpa, Known, Pods, Recommendation, Scale, averages_over_target, infer,
+    pods, trusts_events, window, within,
 };
 use crate::apimachinery::json::SecondsTime;
 use crate::build;
@@ -491,7 +491,7 @@ fn a_time_at_the_end_of_the_calendar_leaves_nothing_known() {
 
 #[test]
 fn averages_over_a_target_are_told_by_their_metrics() {
-    let of = |target: serde_json::Value, kind: &str| {
+    let of = |target: Value, kind: &str| {
         let source = json!({"target": target, "metric": {"name": "m"}});
         let metric = json!({"type": kind, kind.to_lowercase(): source});
         averages_over_target(&Hpa::of(&json!({"metrics": [metric]}), json!({})).spec)
@@ -590,6 +590,61 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         (seen_for(319), seen_for(320), seen_for(321)),
         (true, false, false)
     );
+}
+
+/// The status of the last pass, which proposed 10 of the 8 replicas, and was held at more.
+#[test]
+fn a_hold_that_the_status_shows_is_most_likely_above_the_proposal() {
+    let mut hpa = state((100, 50, 8, None));
+    let target = json!({"metric": {"name": "queue"}, "target": build::value("25")});
+    let current = json!({"metric": {"name": "queue"}, "current": {"value": "30"}});
+    let metrics = json!([{"type": "External", "external": target}]);
+    hpa.spec.metrics = serde_json::from_value(metrics).unwrap();
+    let metrics = json!([{"type": "External", "external": current}]);
+    hpa.status.current_metrics = serde_json::from_value(metrics).unwrap();
+    hpa.status.conditions[2].reason = "TooManyReplicas".to_owned();
+    for (able, highest) in [("ReadyForNewScale", 10), ("ScaleDownStabilized", 11)] {
+        hpa.status.conditions[0].reason = able.to_owned();
+        let likely = remembered(&hpa, &Evidence::default(), second(101)).likely;
+        let replicas = likely.recommendations.iter().map(|it| it.replicas);
+        assert_eq!(replicas.max(), Some(highest), "{able}");
+    }
+}
+
+/// A status that was lost may have been that of another rescale, but most likely was not.
+#[test]
+fn where_any_change_may_count_the_reported_ones_most_likely_do() {
+    let mut hpa = state((100, 50, 6, None));
+    let policies = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
+    hpa.spec.behavior = serde_json::from_value(json!({"scaleUp": {"policies": policies}})).unwrap();
+    hpa.status.last_scale_time = Some(second(85));
+    let lost = event("u", "FailedUpdateStatus", "", 70);
+    let evidence = Evidence {
+        events: vec![above(4, 40), lost, above(6, 85)],
+        ..lease(second(0), second(100))
+    };
+    let found = remembered(&hpa, &evidence, second(101));
+    let added: Vec<i32> = found
+        .likely
+        .scale_up_events
+        .iter()
+        .map(|it| it.replicas)
+        .collect();
+    assert_eq!((found.possible.unwrap().changes, added), (None, vec![2]));
+}
+
+#[test]
+fn pods_without_samples_are_not_measured() {
+    let mut items = vec![build::hpa(&json!({"maxReplicas": 20})), build::scale(3)];
+    items.extend(["web-0", "web-1", "web-2"].map(build::pod));
+    let counts = |items: &[Value]| {
+        let snapshot = input(items).unwrap().snapshot;
+        let Pods { begun, ready, .. } = pods(&snapshot, snapshot.scale.as_ref().unwrap());
+        [begun, ready].map(|count| (count.all, count.measured))
+    };
+    assert_eq!(counts(&items), [(3, 3); 2], "none are known");
+    items.push(build::pod_metrics("web-0", "50m"));
+    assert_eq!(counts(&items), [(3, 1); 2]);
 }
 
 /// A history of passes whose recommendations are known, for 8 replicas all the time.

@@ -10,6 +10,7 @@ use super::known::Known;
 use super::past_proposal::{self, PodCount, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
+use super::scale_events::Counts;
 use super::spans::longest;
 use super::{
     Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
@@ -85,17 +86,16 @@ pub fn infer(
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = holds::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
-    let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
     let (down, up) = holds::ends(&known, sighting.as_ref(), &held);
     let possible = Possible {
         highest,
         lowest,
-        changes,
-        later: restarted(&known, &later.unwrap_or_default()),
+        changes: (!counts.is_open).then(|| counts.next.clone()),
+        later: restarted(&known, &counts.later),
         down,
         up,
     };
-    let likely = likely(&known, &held, &possible);
+    let likely = likely(&known, &held, &possible, &counts);
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {
@@ -166,12 +166,17 @@ fn restarted(known: &Known<'_>, later: &[(Vec<ScaleEvent>, SignedDuration)]) -> 
 }
 
 /// Returns the most likely memory.
-fn likely(known: &Known<'_>, held: &[HeldRecommendation], possible: &Possible) -> Memory {
+fn likely(
+    known: &Known<'_>,
+    held: &[HeldRecommendation],
+    possible: &Possible,
+    counts: &Counts,
+) -> Memory {
     // A longer window does not bring back what has been overwritten.
     let oldest = known.last_pass().minus(known.retention());
     let kept = held.iter().filter(|held| held.likely.time >= oldest);
     let recommendations = kept.map(|held| within(known, held, possible.highest, possible.lowest));
-    let changes = possible.changes.iter().flatten().next();
+    let changes = counts.next.first();
     Memory::new(recommendations.collect(), changes.map_or(&[], |it| it))
 }
 

@@ -29,49 +29,55 @@ pub(super) struct Counts {
     /// The lists of a controller that has restarted, each with the greatest age of the count that it found,
     /// which holds until a later pass.
     pub(super) later: Vec<(Vec<ScaleEvent>, SignedDuration)>,
+    /// Whether any other changes are possible.
+    pub(super) is_open: bool,
 }
 
-/// Returns the lists of changes; `None` if any changes are possible. The times are shifted by the time from
-/// now to the pass.
-pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Option<Counts> {
+/// Returns the lists of changes. The times are shifted by the time from now to the pass.
+pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Counts {
     let nothing = Counts {
         next: vec![Vec::new()],
         later: Vec::new(),
+        is_open: false,
     };
     let Some(behavior) = &known.next.behavior else {
-        return Some(nothing);
+        return nothing;
     };
     let periods = periods(behavior);
     let Some(&longest) = periods.last() else {
-        return Some(nothing);
+        return nothing;
     };
     let (ground, alternatives) = alternatives(known, longest);
-    grounds.push(ground);
-    let alternatives = alternatives?;
-    if alternatives.is_empty() {
-        return Some(nothing);
+    let hidden = hidden_since(known, known.earliest_pass().minus(longest));
+    let is_open = hidden.is_some() || alternatives.is_none();
+    grounds.push(hidden.map_or(ground, ground::any_rescale));
+    let told = alternatives.unwrap_or_default();
+    if told.is_empty() {
+        return Counts { is_open, ..nothing };
     }
     let mut counts = Counts {
         next: Vec::new(),
         later: Vec::new(),
+        is_open,
     };
-    for counted in alternatives {
-        let Counts { next, later } = remembered(known, &counted);
+    for counted in told {
+        let Counts { next, later, .. } = remembered(known, &counted);
         counts
             .next
             .extend(at_all_times(known, &counted, &periods, &next));
-        for (list, age) in later {
+        // Of any changes, these are some.
+        for (list, age) in later.into_iter().filter(|_| !is_open) {
             let lists = at_all_times(known, &counted, &periods, &[list]);
             counts
                 .later
                 .extend(lists.into_iter().map(|list| (list, age)));
         }
     }
-    Some(counts)
+    counts
 }
 
-/// Returns the changes that a period of at most this length may contain, as alternative lists, one of which is right,
-/// with the ground for them: no list if nothing counts, and `None` if any changes are possible.
+/// Returns the changes that a period of at most this length may contain, as alternative lists, one of which is right
+/// unless some are hidden, with the ground for them: no list if nothing counts, and `None` if any changes are possible.
 fn alternatives(
     known: &Known<'_>,
     longest: SignedDuration,
@@ -87,9 +93,6 @@ fn alternatives(
             "rate limits count no rescale: without behavior, none is remembered",
             "the observed spec".to_owned(),
         );
-    }
-    if let Some(why) = hidden_since(known, oldest) {
-        return any(why.to_owned());
     }
     let Some(last) = known.hpa.status.last_scale_time else {
         return nothing(
@@ -134,11 +137,15 @@ fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<&'static str> {
     let lost = known.status_lost.filter(counts);
     let created = known.hpa.written.created.filter(counts);
     let is_after_another = created.is_some() && known.replaces_another;
+    if !known.may_have_stored(oldest) {
+        return None;
+    }
     lost.map(|_| "a status that could not be written")
         .or_else(|| is_after_another.then_some("events about an earlier HPA of the name"))
 }
 
-/// Returns the lists that these changes may have become by the next pass, the most likely first.
+/// Returns the lists that these changes may have become by the next pass, the most likely first. The first of those
+/// that may be left is the most likely.
 fn at_all_times(
     known: &Known<'_>,
     counted: &[ScaleEvent],
@@ -172,7 +179,8 @@ fn at_all_times(
             }
         }
     }
-    let likely = sums(counted, periods, known.likely_pass());
+    let most = remembered.first().map_or(counted, |list| list);
+    let likely = sums(most, periods, known.likely_pass());
     let place = lists
         .iter()
         .position(|list| sums(list, periods, known.now) == likely);
@@ -485,7 +493,7 @@ fn count_in_status(known: &Known<'_>, place: usize) -> Option<i32> {
 /// longest period of its own direction may have been overwritten by a later one. The changes left to a
 /// restarted controller that is held to the count that it found are returned separately.
 fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
-    let (mut lists, mut held) = (Vec::new(), Vec::new());
+    let (mut lists, mut held) = (vec![stored(known, counted)], Vec::new());
     for since in 0..=counted.len() {
         let forgotten = since
             .checked_sub(1)
@@ -512,21 +520,45 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     Counts {
         next: lists,
         later: held,
+        is_open: false,
     }
+}
+
+/// Returns the changes that are left if each has overwritten one that was outdated then, as in `storeScaleEvent`. A
+/// pass comes slightly more than whole sync periods after another, so a change of the full age is outdated.
+fn stored(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<ScaleEvent> {
+    let mut left: Vec<ScaleEvent> = Vec::new();
+    for event in counted {
+        let up = event.replicas > 0;
+        let latest = event.time.minus(longest_period(known, up));
+        let place = left
+            .iter()
+            .rposition(|it| (it.replicas > 0) == up && it.time <= latest);
+        match place {
+            Some(place) => left[place] = *event,
+            None => left.push(*event),
+        }
+    }
+    left.sort_by_key(|event| event.time);
+    left
+}
+
+/// Returns the longest period of the policies of a direction.
+fn longest_period(known: &Known<'_>, up: bool) -> SignedDuration {
+    let behavior = known.hpa.spec.behavior.iter();
+    let longest = behavior
+        .flat_map(|it| if up { &it.scale_up } else { &it.scale_down })
+        .flat_map(|rules| rules.policies.iter().flatten())
+        .map(|policy| policy.period_seconds)
+        .max();
+    SignedDuration::from_secs(longest.unwrap_or(0).into())
 }
 
 /// Whether a later change may have overwritten this one. A pass that stores an event overwrites according to
 /// the periods of its own spec.
 fn may_be_gone(known: &Known<'_>, counted: &[ScaleEvent], event: &ScaleEvent) -> bool {
     let up = event.replicas > 0;
-    let behavior = known.hpa.spec.behavior.iter();
-    let longest = behavior
-        .flat_map(|it| if up { &it.scale_up } else { &it.scale_down })
-        .flat_map(|rules| rules.policies.iter().flatten())
-        .map(|policy| policy.period_seconds)
-        .max()
-        .unwrap_or(0);
-    let outdated = event.time.plus(SignedDuration::from_secs(longest.into()));
+    let outdated = event.time.plus(longest_period(known, up));
     let mut later = counted.iter().filter(|other| (other.replicas > 0) == up);
     known.spec_may_have_changed_since(event.time.minus(SECOND))
         || later.any(|other| other.time.plus(SECOND) > outdated)

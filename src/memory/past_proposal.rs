@@ -172,8 +172,8 @@ impl ProposalTerms<'_> {
     }
 
     /// Returns the proposal if the pods counted that do now: for cpu and a total, those that are ready, and for another
-    /// value of each pod all that are not pending. A pod without a sample counts as 0, or going down as at the target,
-    /// and turns nothing around.
+    /// value of each pod all that are not pending. A pod without a sample counts as 0, or going down as its request or at
+    /// the target, and turns nothing around.
     fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<i32> {
         let ratio = ratio(spec.target()?, reported)?;
         if self.is_within(ratio) {
@@ -192,15 +192,16 @@ impl ProposalTerms<'_> {
             _ => all,
         };
         let missing = all - measured;
-        let assumed = if ratio > 1.0 { 0 } else { missing };
-        let total = ratio * f64::from(measured) + f64::from(assumed);
+        let assumed = if ratio > 1.0 { 0.0 } else { filled(spec)? };
+        let total = ratio * f64::from(measured) + assumed * f64::from(missing);
         if missing > 0 && self.is_within(total / f64::from(all)) {
             return Some(self.requested);
         }
-        let multiplied = if missing > 0 && ratio > 1.0 {
-            total.ceil().max(f64::from(self.requested))
-        } else {
-            total.ceil()
+        let requested = f64::from(self.requested);
+        let multiplied = match missing {
+            0 => total.ceil(),
+            _ if ratio > 1.0 => total.ceil().max(requested),
+            _ => total.ceil().min(requested),
         };
         (0.0..=f64::from(i32::MAX))
             .contains(&multiplied)
@@ -297,6 +298,12 @@ fn counts_unready(spec: &MetricSpec) -> bool {
         MetricSource::Pods(_) => true,
         _ => spec.is_resource() && spec.name() != "cpu",
     }
+}
+
+/// Returns the share of its target as which a pod without a sample counts going down: at least what it requests.
+fn filled(spec: &MetricSpec) -> Option<f64> {
+    let wanted = spec.target()?.average_utilization;
+    Some(wanted.map_or(1.0, |wanted| f64::from(wanted.max(100)) / f64::from(wanted)))
 }
 
 /// Returns the target average of such a metric, in milli-units.
@@ -497,7 +504,7 @@ mod tests {
     }
 
     /// Of ten pods, some have no samples yet: as 0 they bring a high mean nearer to the target, and as at the target a
-    /// low one, but past it neither.
+    /// low one (or as their requests, if these are more), but past it neither.
     #[test]
     fn pods_without_samples_bring_a_mean_over_pods_nearer_to_its_target() {
         let memory = |found: &str| {
@@ -523,6 +530,10 @@ mod tests {
             // It was measured then.
             (memory("150"), 0, 30),
             (cpu(50, 150), 5, 15),
+            // The others count as 100 % of what they request: 8 * 35 % and 2 * 100 %, and 5 * 25 % and 5 * 100 %.
+            (cpu(70, 35), 8, 7),
+            (cpu(50, 25), 5, 10),
+            (cpu(200, 100), 5, 8),
             // Of these, the samples of the resource metrics API say nothing.
             (rps, 5, 30),
             (external("50", "150"), 5, 30),

@@ -209,17 +209,8 @@ impl Remembered {
                 if let Some(past) = &evidence.past {
                     return sampled::remember(past, &hpa.spec, controller, *now);
                 }
-                if let Some(lease) = input.lapsed_lease() {
-                    let renewed = SecondsTime(lease.renewed);
-                    let lost = BasisView::new(
-                        "history",
-                        format!("empty: the leader last renewed its lease at {renewed}"),
-                        "the controller manager's lease, and no status or event since",
-                    );
-                    return Self {
-                        grounds: vec![lost],
-                        ..Self::from_stated(&Memory::default())
-                    };
+                if let Some(empty) = Self::emptied(input) {
+                    return empty;
                 }
                 let inferred = infer::infer(input.as_observed(), snapshot, scale, evidence);
                 match input.replicas_unseen_since() {
@@ -229,6 +220,27 @@ impl Remembered {
             }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }
+    }
+
+    /// Returns the memory of a controller that has ended, or has made no pass yet, by its lease.
+    fn emptied(input: &Input) -> Option<Self> {
+        let (value, delay) = if let Some(lease) = input.lapsed_lease() {
+            let renewed = SecondsTime(lease.renewed);
+            let value = format!("empty: the leader last renewed its lease at {renewed}");
+            (value, Delay::default())
+        } else {
+            let lease = input.lease_without_sign()?;
+            let delay = infer::until_first_pass(&lease, &input.snapshot)?;
+            let since = SecondsTime(lease.acquired);
+            let value = format!("empty: the leader since {since} has made no pass yet");
+            (value, delay)
+        };
+        let source = "the controller manager's lease, and no status or event since";
+        Some(Self {
+            grounds: vec![BasisView::new("history", value, source)],
+            delay,
+            ..Self::from_stated(&Memory::default())
+        })
     }
 
     /// Whether the controller's memory is known, rather than assumed, to be empty.

@@ -107,6 +107,9 @@ impl fmt::Display for Sighting {
             (Some(low), Some(high)) if low == high => {
                 parts.push(format!("the highest recommendation is {low}"));
             }
+            (Some(low), Some(high)) if low > 1 => {
+                parts.push(format!("the highest recommendation is {low} to {high}"));
+            }
             (Some(low), _) if low > 1 => {
                 parts.push(format!("the highest recommendation is at least {low}"));
             }

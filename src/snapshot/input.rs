@@ -179,13 +179,17 @@ impl Input {
         })
     }
 
-    /// Whether a time is known to be several sync periods ago.
+    /// Whether a time is known to be several sync periods ago, and the leader has led for as long.
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
         /// The number of passes that a running controller has made by then, unless it is slow.
         const SEVERAL: i32 = 4;
-        let sync_period = self.snapshot.controller.sync_period;
-        let several = sync_period.saturating_mul(SEVERAL);
-        self.knows_time() && self.snapshot.now.duration_since(time) >= several
+        let Snapshot {
+            controller, now, ..
+        } = &self.snapshot;
+        let several = controller.sync_period.saturating_mul(SEVERAL);
+        let held = self.evidence.lease.filter(|lease| lease.is_held(*now));
+        let since = held.map_or(time, |lease| lease.acquired.max(time));
+        self.knows_time() && now.duration_since(since) >= several
     }
 
     /// Whether several passes should have written the status since a change, but did not.
@@ -207,14 +211,26 @@ impl Input {
     /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. A later sign of one
     /// of its controllers means that they have another lease, or need none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
+        let lease = self.evidence.lease?;
+        let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
+        (has_lapsed && self.last_sign() <= Some(lease.lost())).then_some(lease)
+    }
+
+    /// Returns the lease of the controller manager, if nothing shows that its holder has done anything yet.
+    pub(crate) fn lease_without_sign(&self) -> Option<Lease> {
+        let lease = self.evidence.lease?;
+        let is_held = lease.is_held(self.snapshot.now) && self.knows_time();
+        (is_held && self.last_sign() <= Some(lease.acquired)).then_some(lease)
+    }
+
+    /// Returns the time of the last sign of a controller of the controller manager.
+    fn last_sign(&self) -> Option<Timestamp> {
         let Evidence {
-            lease,
             events,
             scaled,
             seen,
             ..
         } = &self.evidence;
-        let lease = (*lease)?;
         let Snapshot { hpa, pods, .. } = self.as_observed();
         let by_hpa = [hpa.written.status, hpa.status.last_scale_time]
             .into_iter()
@@ -222,9 +238,12 @@ impl Input {
         let reported = events.iter().chain(scaled).map(|event| event.last);
         let created = pods.iter().map(|pod| pod.created_by_manager());
         let seen = seen.iter().map(|seen| Some(seen.time));
-        let signs = by_hpa.chain(reported).chain(created).chain(seen);
-        let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
-        (has_lapsed && signs.flatten().all(|sign| sign <= lease.lost())).then_some(lease)
+        by_hpa
+            .chain(reported)
+            .chain(created)
+            .chain(seen)
+            .flatten()
+            .max()
     }
 
     /// Looks for doubts about the clock of saved objects.

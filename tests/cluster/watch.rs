@@ -309,6 +309,11 @@ impl Hpa {
                 .filter(|it| it.measured.is_subset(&said.measured));
             return same.map(|it| &it.status).collect();
         }
+        let later = self.said.iter().skip_while(|it| it.at <= said.at);
+        let mut later = later.take_while(|it| it.at <= said.at + SEEN);
+        if later.any(|it| !it.measured.is_subset(&said.measured)) {
+            return Vec::new();
+        }
         let standing = until(said.at + SEEN).next_back();
         let standing = standing.filter(|it| it.at <= said.at && said.fits(&it.status));
         standing.into_iter().map(|it| &it.status).collect()

@@ -6,20 +6,20 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground;
-use super::known::Known;
+use super::known::{Known, USUAL_DELAY};
 use super::past_proposal::{self, PodCount, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::scale_events::Counts;
-use super::spans::longest;
+use super::spans::{SECOND, longest};
 use super::{
-    Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
+    Delay, Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
 };
 use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::snapshot::basis::BasisView;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
+use crate::snapshot::evidence::{DEPLOYMENT, Evidence, Lease};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
@@ -56,21 +56,18 @@ pub fn infer(
     );
     let own = observed.unended_pods().filter(|pod| !pod.is_foreign);
     known.pods_created = own.filter_map(|pod| pod.created).collect();
-    let empty = |value: String, source: &str, delay| Remembered {
-        likely: Memory::default(),
-        knowledge: Knowledge::JustStarted,
-        possible: None,
-        grounds: vec![BasisView::new("history", value, source)],
-        delay,
-    };
-    if let Some((lease, delay)) = known.new_leader() {
-        let since = SecondsTime(lease.acquired);
-        let value = format!("empty: the leader since {since} has made no pass yet");
-        return empty(value, "the controller manager's lease", delay);
-    }
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
-        let value = "empty: no pass over this HPA yet".to_owned();
-        return empty(value, "its status", known.delay());
+        return Remembered {
+            likely: Memory::default(),
+            knowledge: Knowledge::JustStarted,
+            possible: None,
+            grounds: vec![BasisView::new(
+                "history",
+                "empty: no pass over this HPA yet",
+                "its status",
+            )],
+            delay: known.delay(),
+        };
     }
     let mut grounds = Vec::new();
     if known.status_since.is_none() {
@@ -268,6 +265,22 @@ fn running(known: &Known<'_>) -> BasisView {
         )
     };
     BasisView::new("controller", value, source)
+}
+
+/// Returns the time until the first pass of a leader over an HPA that existed when it took over, if that is still to
+/// come.
+pub(super) fn until_first_pass(lease: &Lease, snapshot: &Snapshot) -> Option<Delay> {
+    let rhythm = Rhythm::of(&snapshot.controller);
+    let first = lease.acquired.plus(rhythm.first_delay());
+    let late = rhythm.longest.minus(rhythm.period).plus(SECOND);
+    let until = |time: Timestamp| time.duration_since(snapshot.now);
+    let delay = Delay {
+        least: until(first.minus(SECOND)),
+        likely: until(first.plus(USUAL_DELAY)),
+        most: until(first.plus(late)),
+    };
+    let is_younger = snapshot.hpa.written.created > Some(lease.acquired);
+    (!is_younger && !delay.least.is_negative()).then_some(delay)
 }
 
 /// Whether the events of the target, a Deployment, may change the answer: it relies on those of the HPA, which report

@@ -7,7 +7,7 @@ use super::super::states::tests::{above, event, of, pass, second, state};
 use super::super::{Extreme, Knowledge, Possible, Remembered, ground};
 use super::{
     Controller, Evidence, Hpa, Known, Pods, Recommendation, Scale, averages_over_target, infer,
-    pods, trusts_events, window, within,
+    pods, trusts_events, until_first_pass, window, within,
 };
 use crate::apimachinery::json::SecondsTime;
 use crate::build;
@@ -193,30 +193,27 @@ fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
     }
 }
 
-/// The first pass of a leader comes a sync period after its start, and finds nothing of the passes before it.
+/// The first pass of a leader over an HPA that is older comes a sync period after its start.
 #[test]
 fn a_leader_without_a_pass_has_no_history() {
-    for (status, acquired, least) in [
-        (90, 95, Some(8)),
-        (80, 88, Some(1)),
-        (80, 86, None),
-        // Its own status.
-        (96, 95, None),
+    for (version, created, acquired, least) in [
+        ("v1.36", 50, 95, Some(8)),
+        ("v1.36", 50, 88, Some(1)),
+        ("v1.36", 50, 86, None),
+        ("v1.36", 96, 95, None),
+        ("v1.37", 50, 95, None),
     ] {
-        let hpa = state((status, 50, 8, None));
-        let evidence = Evidence {
-            lease: Some(Lease {
-                acquired: second(acquired),
-                renewed: second(100),
-                duration: SignedDuration::from_secs(15),
-            }),
-            ..Evidence::default()
+        let mut hpa = state((80, created, 8, None));
+        hpa.written.created = Some(second(created));
+        let scale = Scale::new(8, "app=web");
+        let snapshot = Snapshot {
+            controller: of(version),
+            ..Snapshot::new(hpa, scale, second(101))
         };
-        let found = remembered(&hpa, &evidence, second(101));
-        let is_empty = found.knowledge == Knowledge::JustStarted;
-        let delay = is_empty.then_some(found.delay.least.as_secs());
-        assert_eq!(delay, least, "{status} {acquired}");
-        assert_eq!(found.possible.is_none(), is_empty);
+        let lease = lease(second(acquired), second(100)).lease.unwrap();
+        let delay = until_first_pass(&lease, &snapshot);
+        let found = delay.map(|delay| delay.least.as_secs());
+        assert_eq!(found, least, "{version} {created} {acquired}");
     }
 }
 

@@ -137,20 +137,6 @@ impl Known<'_> {
         self.lease.map(|lease| lease.acquired.plus(delay))
     }
 
-    /// Returns the lease and the time to the first pass of a leader that has had none.
-    pub(super) fn new_leader(&self) -> Option<(Lease, Delay)> {
-        let is_older = |lease: &Lease| self.status_written() <= Some(lease.acquired);
-        let (lease, first) = self.lease.filter(is_older).zip(self.led_since())?;
-        let late = self.rhythm.longest.minus(self.rhythm.period).plus(SECOND);
-        let until = |time: Timestamp| time.duration_since(self.now);
-        let delay = Delay {
-            least: until(first.minus(SECOND)),
-            likely: until(first.plus(USUAL_DELAY)),
-            most: until(first.plus(late)),
-        };
-        (!delay.least.is_negative()).then_some((lease, delay))
-    }
-
     /// Returns the time since which a condition has had a status; `None` if its status is another.
     pub(super) fn condition_since(&self, type_: &str, status: &str) -> Option<Timestamp> {
         let found = self.hpa.status.condition(type_)?;

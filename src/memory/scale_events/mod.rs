@@ -50,8 +50,11 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Counts
     let (ground, alternatives) = alternatives(known, longest);
     let hidden = hidden_since(known, known.earliest_pass().minus(longest));
     let is_open = hidden.is_some() || alternatives.is_none();
-    grounds.push(hidden.map_or(ground, ground::any_rescale));
     let told = alternatives.unwrap_or_default();
+    if hidden.is_none() || !told.is_empty() {
+        grounds.push(ground);
+    }
+    grounds.extend(hidden.map(ground::any_rescale));
     if told.is_empty() {
         return Counts { is_open, ..nothing };
     }
@@ -130,6 +133,9 @@ fn alternatives(
 
 /// Returns why a rescale since some time may have left no trace.
 fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<&'static str> {
+    if !known.may_have_stored(oldest) {
+        return None;
+    }
     let counts = |time: &Timestamp| {
         let is_forgotten = known.nothing_before().is_some_and(|start| start >= *time);
         time.plus(SECOND) > oldest && !is_forgotten
@@ -137,9 +143,6 @@ fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<&'static str> {
     let lost = known.status_lost.filter(counts);
     let created = known.hpa.written.created.filter(counts);
     let is_after_another = created.is_some() && known.replaces_another;
-    if !known.may_have_stored(oldest) {
-        return None;
-    }
     lost.map(|_| "a status that could not be written")
         .or_else(|| is_after_another.then_some("events about an earlier HPA of the name"))
 }

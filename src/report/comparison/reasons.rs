@@ -436,10 +436,10 @@ impl<'a> ReasonFinder<'a> {
         let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
             && self.input.snapshot.hpa.spec.behavior.is_some();
         let held_now = decision.stabilization().map(StabilizeStep::holds);
-        // Then `other_memory` says that it may be either.
-        let is_open = remembered.is_open() && is_open(&outlook.extremes, able);
         let mut rows = self.rows.iter().filter(|row| row.differs);
         let other_desired = rows.any(|row| row.item == StatusItem::DesiredReplicas);
+        // Of conditions, `other_memory` then says that they may be either.
+        let is_open = !other_desired && remembered.is_open() && is_open(&outlook.extremes, able);
         let message = match (held_then, held_now, range) {
             (_, Some(_), Some(Range { min, max })) if remembered.is_open() && min != max => {
                 format!(
@@ -460,6 +460,10 @@ impl<'a> ReasonFinder<'a> {
                 format!(
                     "a past recommendation held the replicas then ({reason}), and no longer does"
                 )
+            }
+            (Some(None), Some(true), _) if remembered.is_known_empty() => {
+                "the controller has started since, so the current replicas count as recommended"
+                    .to_owned()
             }
             // If the pass then saw the same, its history had at least what the history has now.
             (Some(None), Some(true), _) if !is_open && self.has_moved() => {

@@ -801,4 +801,15 @@ mod tests {
             assert_eq!(found, (counts, by), "{behavior} {able} {limited}");
         }
     }
+
+    #[test]
+    fn both_bounds_of_the_highest_recommendation_are_written() {
+        let sighting = Sighting {
+            held_down_by: Some(3),
+            at_most: Some(7),
+            ..Sighting::new(0..=i32::MAX, "ScaleDownStabilized")
+        };
+        let text = "the highest recommendation is 3 to 7";
+        assert_eq!(sighting.to_string(), text);
+    }
 }

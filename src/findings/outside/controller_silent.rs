@@ -355,6 +355,8 @@ mod tests {
             "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 2 to 4",
             "lastTimestamp": "2026-11-21T05:30:00Z",
         });
+        let acquired = json!({"spec": {"acquireTime": "2026-11-21T05:59:50.000000Z"}});
+        let new = build::with(lease("2026-11-21T05:59:58.000000Z"), &acquired);
         for (hpa, lease, want) in [
             (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
             // Its holder makes passes until the lease ends.
@@ -394,6 +396,8 @@ mod tests {
             (earlier, vec![lease(lapsed), rescale(8, 80)], None),
             (settled(4), vec![lease(lapsed)], None),
             (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
+            // No pass was missed by a leader that has only just come.
+            (created("2026-11-21T05:50:00Z"), vec![new], None),
             (created("2026-11-21T05:59:40Z"), vec![], None),
         ] {
             let items = [unknown_memory(), hpa.clone(), build::scale(4)]

@@ -217,6 +217,29 @@ fn a_leader_without_a_pass_has_no_history() {
     }
 }
 
+/// Whatever it did may have been a pass.
+#[test]
+fn a_leader_that_left_a_sign_may_have_a_history() {
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+            "acquireTime": "2026-11-21T05:59:50.000000Z", "renewTime": "2026-11-21T05:59:58.000000Z"}});
+    let written = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
+        "subresource": "status", "time": "2026-11-21T05:59:40Z"}]},
+        "status": {"currentReplicas": 4, "desiredReplicas": 4}});
+    let rescaled = json!({"apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": "web.1", "namespace": "default"},
+        "involvedObject": {"kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "web"},
+        "reason": "SuccessfulRescale", "message": "New size: 4; reason: cpu above target",
+        "count": 1, "lastTimestamp": "2026-11-21T05:59:54Z"});
+    let hpa = build::with(build::hpa(&json!({})), &written);
+    let unknown = build::state(&json!({"memory": "unknown"}));
+    let items = vec![unknown, hpa, build::scale(4), lease];
+    let is_empty = |items: &[Value]| Remembered::of(&input(items).unwrap()).is_known_empty();
+    assert!(is_empty(&items));
+    assert!(!is_empty(&[items, vec![rescaled]].concat()));
+}
+
 #[test]
 fn an_hpa_that_was_never_reconciled_has_no_history() {
     let found = |change: &dyn Fn(&mut Hpa), event: Option<Event>| {

@@ -222,9 +222,12 @@ fn hidden_changes_leave_the_known_ones_likely() {
     let by_events = told(vec![above(4, 40), above(6, 85), lost]);
     for evidence in [evidence, by_events] {
         let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), &evidence);
-        let found = changes(&known, &mut Vec::new());
+        let mut grounds = Vec::new();
+        let found = changes(&known, &mut grounds);
         let likely: Vec<i32> = found.next[0].iter().map(|it| it.replicas).collect();
         assert_eq!((found.is_open, likely), (true, vec![2]));
+        let hidden = ground::any_rescale("a status that could not be written");
+        assert_eq!((grounds.len(), grounds.last()), (2, Some(&hidden)));
     }
 }
 

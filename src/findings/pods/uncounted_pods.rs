@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, is_starting, is_stuck, is_young, leave_no_value,
-    shows_no_readiness, waiting, weigh,
+    add_nodes, among, failing, filled, has_restarted, is_left, is_starting, is_stuck, is_young,
+    leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
-use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
+use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, ZERO_TIME};
 use crate::whatif::overrides::make_unready;
 
 /// The usage of pods that are unready, pending or without metrics does not count, and the answer would be different if
@@ -326,7 +326,10 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
         .decision
         .metric(uncounted.metric)
         .is_some_and(MetricStep::is_resource);
-    let runs = waiting(pod).is_none() && !is_young(case, pod);
+    let stops = |it: &ContainerStatus| {
+        it.waiting.is_some() || (it.terminated && is_left(pod, it)) || has_restarted(pod, it)
+    };
+    let runs = !is_young(case, pod) && !pod.statuses.iter().any(stops);
     uncounted.row.group == Group::Missing && is_resource && runs
 }
 
@@ -764,8 +767,28 @@ mod tests {
         assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
         let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
         assert_eq!(node(&unready), unscraped);
-        let waits = with_pods(&apart, &["web-3"], &waiting("ContainerCreating", 0));
-        assert_eq!(node(&waits), Some((vec!["a".to_owned()], false)));
+        let ended = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
+        for (restarts, state, want) in [
+            (0, json!({"running": {}}), true),
+            (
+                0,
+                json!({"waiting": {"reason": "ContainerCreating"}}),
+                false,
+            ),
+            (0, ended, false),
+            (38, json!({"running": {}}), false),
+        ] {
+            let status = json!([{"name": "app", "restartCount": restarts, "state": state}]);
+            let patch = json!({"status": {"containerStatuses": status}});
+            let found = node(&with_pods(&apart, &["web-3"], &patch));
+            let expected = Some((vec!["a".to_owned()], want));
+            assert_eq!(found, expected, "{restarts} {state}");
+        }
+        // An init container is done.
+        let setup = json!([{"name": "setup", "state": {"terminated": {"exitCode": 0}}}]);
+        let done = json!({"spec": {"initContainers": [{"name": "setup"}]},
+            "status": {"initContainerStatuses": setup}});
+        assert_eq!(node(&with_pods(&apart, &["web-3"], &done)), unscraped);
         let text = said(Code::UncountedPods, &apart);
         assert_eq!(
             text.advice.text(),

@@ -76,7 +76,7 @@ pub struct Pod {
     /// The annotations about scaling.
     pub annotations: Annotations,
     /// `status.containerStatuses` and `status.initContainerStatuses`, if noteworthy: for containers that
-    /// are waiting, have restarted, or run with requests that differ from the spec's.
+    /// are waiting, have ended or restarted, or run with requests that differ from the spec's.
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
@@ -362,6 +362,8 @@ pub struct ContainerStatus {
     pub restart_count: i32,
     /// The reason why the container is waiting, if it waits.
     pub waiting: Option<Waiting>,
+    /// Whether the container has ended, and waits for nothing.
+    pub terminated: bool,
     /// `resources.requests`: the requests in effect, which an in-place update changes later than the spec.
     pub requests: Option<Requests>,
 }
@@ -371,7 +373,8 @@ impl ContainerStatus {
     fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
-        self.restart_count != 0 || self.waiting.is_some() || !containers.any(is_specified)
+        let is_running = self.waiting.is_none() && !self.terminated;
+        self.restart_count != 0 || !is_running || !containers.any(is_specified)
     }
 }
 

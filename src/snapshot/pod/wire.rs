@@ -201,7 +201,13 @@ struct ContainerStatus<'a> {
 struct ContainerState {
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<super::Waiting>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminated: Option<Terminated>,
 }
+
+/// `ContainerStateTerminated`, of which only the presence matters.
+#[derive(Serialize, Deserialize)]
+struct Terminated {}
 
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -224,6 +230,7 @@ impl Serialize for Statuses {
                 restart_count: status.restart_count,
                 state: Some(ContainerState {
                     waiting: status.waiting.clone(),
+                    terminated: status.terminated.then_some(Terminated {}),
                 }),
                 resources: requests.map(|requests| InEffect {
                     requests: Some(requests),
@@ -246,13 +253,18 @@ impl<'de> Deserialize<'de> for Statuses {
                     state,
                     resources,
                 } = status;
-                let waiting = state.and_then(|state| state.waiting);
+                let ContainerState {
+                    waiting,
+                    terminated,
+                } = state.unwrap_or_default();
+                let is_running = waiting.is_none() && terminated.is_none();
                 let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
-                if restart_count != 0 || waiting.is_some() || requests.is_some() {
+                if restart_count != 0 || !is_running || requests.is_some() {
                     statuses.push(super::ContainerStatus {
                         name: name.0.into(),
                         restart_count,
                         waiting,
+                        terminated: terminated.is_some(),
                         requests,
                     });
                 }

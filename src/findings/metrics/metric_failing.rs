@@ -229,15 +229,17 @@ impl Rejection {
             Self::Selector => Remedy::CorrectMetric
                 .says("Correct its selector, which the API server does not check.")
                 .with(about.kubectl("get hpa", "-o yaml")),
-            Self::Target => {
-                let target = about.target_of(metric);
-                let amount = target.amount().cloned().unwrap_or_default();
-                Remedy::CorrectMetric
+            Self::Target => match &about.target_of(metric).average_value {
+                Some(amount) => Remedy::CorrectMetric
                     .says(format!(
                         "Use averageValue: {amount} with type: AverageValue."
                     ))
-                    .with_all(about.patch_target(metric, MetricTarget::per_replica(amount)))
-            }
+                    .with_all(about.patch_target(metric, MetricTarget::per_replica(amount.clone()))),
+                // A total needs to be divided, and a time or a share must not be.
+                None => Remedy::CorrectMetric.says(
+                    "If it is a total, such as a queue length, rename value to averageValue; if not, use type: Value.",
+                ),
+            },
             Self::Gate => Remedy::Upgrade
                 .says("Upgrade to Kubernetes 1.30, or enable the gate if you can.")
                 .with(about.kubectl("hpa explain", &format!("--feature-gates {GATE}=true"))),

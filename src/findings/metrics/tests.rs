@@ -460,8 +460,7 @@ fn a_metric_that_has_no_value() {
     is of the type AverageValue: error, explains
         the target of queue on Service/s has no field for its type AverageValue, so nothing is scaled
         - The controller says: invalid object metric source: neither a value target nor an average value target was set.
-        > Use averageValue: 10 with type: AverageValue.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/object/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"object":{"describedObject":{"apiVersion":"v1","kind":"Service","name":"s"},"metric":{"name":"queue"},"target":{"averageValue":"10","type":"AverageValue"}},"type":"Object"}}]'
+        > If it is a total, such as a queue length, rename value to averageValue; if not, use type: Value.
     is of the gate: error, explains
         cpu in app needs the feature gate HPAContainerMetrics, which is off, so nothing is scaled
         - The controller says: ContainerResource metric type is not supported: disabled by the feature gate.

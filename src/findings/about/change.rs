@@ -193,13 +193,15 @@ impl About<'_> {
                  {owner}"
             );
         }
-        let threshold = if spec.is_resource() {
-            format!("metadata.value: {value}")
+        let threshold = if keda::is_cron(spec) {
+            String::new()
+        } else if spec.is_resource() {
+            format!(" and metadata.value: {value}")
         } else {
-            format!("a threshold of {value}")
+            format!(" and a threshold of {value}")
         };
         let label = spec.short_label();
-        format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {owner}")
+        format!("metricType: AverageValue{threshold} for {label} in spec.triggers of {owner}")
     }
 
     /// Returns the text that turns a metric into a ContainerResource metric, to follow `Use`.

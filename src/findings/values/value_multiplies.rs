@@ -6,6 +6,7 @@ use crate::findings::measures::{Counter, falls_with_replicas, says_per_pod};
 use crate::findings::metrics::metric_failing::fallen_back;
 use crate::findings::prelude::*;
 use crate::findings::targets::retarget;
+use crate::keda;
 use crate::snapshot::hpa::MetricTarget;
 
 /// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
@@ -135,13 +136,14 @@ impl Kind for ValueMultiplies {
                 .with(about.ask(self.metric));
         }
         let used = about.average_value(self.metric, &self.target);
-        Remedy::UseAverageValue
-            .says(format!(
-                "If it is a total, such as a queue length, use {used}."
-            ))
-            .with_all(
-                about.patch_target(self.metric, MetricTarget::per_replica(self.target.clone())),
-            )
+        let text = if keda::is_cron(about.spec(self.metric)) {
+            format!("Use {used}.")
+        } else {
+            format!("If it is a total, such as a queue length, use {used}.")
+        };
+        Remedy::UseAverageValue.says(text).with_all(
+            about.patch_target(self.metric, MetricTarget::per_replica(self.target.clone())),
+        )
     }
 }
 
@@ -170,6 +172,26 @@ mod tests {
             let want = format!("a threshold of {number} for queue ");
             assert!(of_trigger.contains(&want), "{of_trigger}");
         }
+    }
+
+    /// The value of a `cron` trigger is a number of replicas, and it has no threshold.
+    #[test]
+    fn a_cron_trigger_has_no_threshold() {
+        let name = "s0-cron-UTC-08xx1-5-018xx1-5";
+        let labels = json!({"scaledobject.keda.sh/name": "web"});
+        let selector = json!({"external": {"metric": {"selector": {"matchLabels": labels}}}});
+        let metric = build::with(build::external(name, &build::value("1")), &selector);
+        let value = json!({"metricName": name, "metricLabels": labels, "value": "5"});
+        let values = vec![build::external_values([value])];
+        let items = of_keda(
+            &[state(&[metric], &["50m"; 3]), values].concat(),
+            &json!({}),
+        );
+        let text = said(Code::ValueMultiplies, &items).advice.text();
+        let want = format!(
+            "Use metricType: AverageValue for {name} in spec.triggers of ScaledObject/web."
+        );
+        assert_eq!(text, want);
     }
 
     #[test]

@@ -269,7 +269,7 @@ fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<
         Validate::Strict if !unknown.is_empty() => {
             let fields = unknown.messages().join("; ");
             Err(Error::usage(format!("{origin}: {fields}"))
-                .hint("use --validate=warn to drop the field, as the API server would"))
+                .hint("correct it, or use --validate=warn to drop it, as the API server would"))
         }
         Validate::Strict | Validate::Ignore => Ok(Vec::new()),
         Validate::Warn => {

@@ -345,7 +345,7 @@ fn what_keda_refuses() {
             "  triggers:\n",
             "  minReplicaCout: 2\n  triggers:\n  - {type: cpu, metricType: Utilization, metadata: {value: \"0\"}}\n",
             "error: standard input: unknown field \"spec.minReplicaCout\", did you mean \"spec.minReplicaCount\"?\n\
-             hint: use --validate=warn to drop the field, as the API server would\n",
+             hint: correct it, or use --validate=warn to drop it, as the API server would\n",
         ),
         (
             "  triggers:\n",
@@ -356,7 +356,7 @@ fn what_keda_refuses() {
             "maxReplicaCount: 20",
             "maxReplicas: 20",
             "error: standard input: unknown field \"spec.maxReplicas\"\n\
-             hint: use --validate=warn to drop the field, as the API server would\n",
+             hint: correct it, or use --validate=warn to drop it, as the API server would\n",
         ),
         (
             "namespace: shop}",

@@ -36,12 +36,12 @@ pub(super) fn scaler(type_: &str) -> Result<Scaler, Option<&'static str>> {
         .ok_or_else(|| nearest(type_, known.chain(["cpu", "memory"])))
 }
 
-/// Whether a metric is that of a `cron` trigger: its value is the number of replicas that a schedule asks for.
+/// Whether a metric belongs to a `cron` trigger: its value is the number of replicas that a schedule asks for.
 pub(crate) fn is_cron(spec: &MetricSpec) -> bool {
     Scaler::of(spec).is_some_and(|it| it.type_ == "cron")
 }
 
-/// Whether a metric may have a target as far as KEDA is concerned: the targets of some triggers are always the same,
+/// Whether KEDA lets a metric have a target: the targets of some triggers are always the same,
 /// and those of others are whole numbers.
 pub(crate) fn may_have(spec: &MetricSpec, target: &Quantity) -> bool {
     let notation = Scaler::of(spec).map(|it| it.target.split_once(':').unwrap_or((it.target, "")));

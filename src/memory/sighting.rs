@@ -24,15 +24,15 @@ pub struct Sighting {
     pub held_down_by: Option<i32>,
     /// Some recommendation of at most this held back scaling up.
     pub held_up_by: Option<i32>,
-    /// The place of the proposal among the recommendations.
-    pub place: Place,
+    /// The standing of the proposal among the recommendations.
+    pub standing: Standing,
     /// The reason of `AbleToScale`.
     pub reason: String,
 }
 
-/// The place of a proposal among the recommendations that counted in its pass, as the conditions show it.
+/// The standing of a proposal among the recommendations that counted in its pass, as the conditions show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Standing {
     /// The conditions do not show it.
     Unknown,
     /// Nothing that held back scaling down was higher.
@@ -56,37 +56,37 @@ impl Sighting {
             at_least: None,
             held_down_by: None,
             held_up_by: None,
-            place: Place::Unknown,
+            standing: Standing::Unknown,
             reason: able.to_owned(),
         }
     }
 
-    /// Narrows the proposal, and what its place shows about the other recommendations.
+    /// Narrows the proposal, and what its standing shows about the other recommendations.
     pub(super) fn narrow(&mut self, low: i32, high: i32) {
         self.proposal = low..=high;
         let bounded = Some(high).filter(|high| *high < i32::MAX);
-        match self.place {
-            Place::Highest => self.at_most = bounded,
-            Place::Lowest => self.at_least = Some(low),
-            Place::BelowAnother => {
+        match self.standing {
+            Standing::Highest => self.at_most = bounded,
+            Standing::Lowest => self.at_least = Some(low),
+            Standing::BelowAnother => {
                 let held = self.held_down_by.max(low.checked_add(1));
                 self.held_down_by = held.map(|held| held.min(self.at_most.unwrap_or(held)));
             }
-            Place::AboveAnother => {
+            Standing::AboveAnother => {
                 let below = bounded.map(|high| high - 1);
                 let held = [self.held_up_by, below].into_iter().flatten().min();
                 self.held_up_by = held.map(|held| held.max(self.at_least.unwrap_or(held)));
             }
-            Place::Unknown => {}
+            Standing::Unknown => {}
         }
     }
 
     /// Returns the recommendation nearest to the most likely proposal that held it back.
     pub(super) fn likely_hold(&self) -> Option<i32> {
-        match self.place {
-            Place::BelowAnother => self.likely?.checked_add(1),
-            Place::AboveAnother => self.likely?.checked_sub(1),
-            Place::Highest | Place::Lowest | Place::Unknown => None,
+        match self.standing {
+            Standing::BelowAnother => self.likely?.checked_add(1),
+            Standing::AboveAnother => self.likely?.checked_sub(1),
+            Standing::Highest | Standing::Lowest | Standing::Unknown => None,
         }
     }
 }
@@ -227,21 +227,21 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
         _ => return None,
     };
     let (low, high) = (*stabilized.start(), *stabilized.end());
-    let (proposal, held_down_by, place) = match able {
-        "ReadyForNewScale" => (stabilized, None, Place::Highest),
+    let (proposal, held_down_by, standing) = match able {
+        "ReadyForNewScale" => (stabilized, None, Standing::Highest),
         "ScaleDownStabilized" => {
             let below = if high == i32::MAX { high } else { high - 1 };
-            (up_to(below), Some(low), Place::BelowAnother)
+            (up_to(below), Some(low), Standing::BelowAnother)
         }
         // It was its own proposal or an older one; the condition no longer shows which.
-        "SucceededRescale" => (up_to(high), Some(low), Place::Unknown),
+        "SucceededRescale" => (up_to(high), Some(low), Standing::Unknown),
         _ => return None,
     };
     let at_most = (high < i32::MAX).then_some(high);
     Some(Sighting {
         at_most,
         held_down_by,
-        place,
+        standing,
         ..Sighting::new(proposal, able)
     })
 }
@@ -271,32 +271,32 @@ fn with_behavior(
         ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, able),
         ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            place: Place::Highest,
+            standing: Standing::Highest,
             ..Sighting::new(up_to(to - 1), able)
         },
         ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            place: Place::Lowest,
+            standing: Standing::Lowest,
             ..Sighting::new(from(above), able)
         },
         ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            place: Place::AboveAnother,
+            standing: Standing::AboveAnother,
             ..Sighting::new(from(above), able)
         },
         ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
-            place: Place::BelowAnother,
+            standing: Standing::BelowAnother,
             ..Sighting::new(up_to(to - 1), able)
         },
         ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            place: Place::BelowAnother,
+            standing: Standing::BelowAnother,
             ..Sighting::new(up_to(to - 2), able)
         },
         ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
-            place: Place::AboveAnother,
+            standing: Standing::AboveAnother,
             ..Sighting::new(from(above), able)
         },
         ("SucceededRescale", limited) if to > current => {

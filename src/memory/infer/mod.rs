@@ -54,8 +54,7 @@ pub fn infer(
         now,
         evidence,
     );
-    let own = observed.unended_pods().filter(|pod| !pod.is_foreign);
-    known.pods_created = own.filter_map(|pod| pod.created).collect();
+    known.pods_created = created(observed);
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         return Remembered {
             likely: Memory::default(),
@@ -112,6 +111,12 @@ pub fn infer(
         remembered.grounds.push(running(&known));
     }
     remembered
+}
+
+/// Returns the creation times of the target's own pods.
+fn created(observed: &Snapshot) -> Vec<Timestamp> {
+    let own = observed.unended_pods().filter(|pod| !pod.is_foreign);
+    own.filter_map(|pod| pod.created).collect()
 }
 
 /// Returns the pods of a target with this scale. Where none are known, all of them are ready, and all have samples.

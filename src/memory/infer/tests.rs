@@ -631,7 +631,7 @@ fn a_hold_that_the_status_shows_is_most_likely_above_the_proposal() {
     }
 }
 
-/// A status that was lost may have been that of another rescale, but most likely was not.
+/// A status that was lost may have belonged to another rescale, but most likely did not.
 #[test]
 fn where_any_change_may_count_the_reported_ones_most_likely_do() {
     let mut hpa = state((100, 50, 6, None));

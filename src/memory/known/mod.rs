@@ -54,7 +54,7 @@ pub(super) struct Known<'k> {
     pub(super) rescales_seen: Option<&'k Rescales>,
     /// The scaling of the target according to its events, if it is a Deployment.
     pub(super) scaled: &'k [Event],
-    /// The creation times of the pods that the target still has, as far as they are known.
+    /// The known creation times of the pods that the target still has.
     pub(super) pods_created: Vec<Timestamp>,
     /// The events about the HPA that the controller's recorder has accepted.
     recorder: Recorder,

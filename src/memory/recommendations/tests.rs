@@ -11,7 +11,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::memory::ground;
 use crate::memory::holds::{ends, extremes};
 use crate::memory::known::Known;
-use crate::memory::sighting::{Place, Sighting};
+use crate::memory::sighting::{Sighting, Standing};
 use crate::memory::states::tests::{above, event, of, pass, rescale, second, state};
 use crate::memory::{Ends, Extreme};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
@@ -63,7 +63,7 @@ fn sighting() -> Sighting {
         at_least: Some(2),
         held_down_by: None,
         held_up_by: None,
-        place: Place::Unknown,
+        standing: Standing::Unknown,
         reason: "ReadyForNewScale".to_owned(),
     }
 }
@@ -493,21 +493,33 @@ fn what_held_back_the_last_pass_was_in_its_window() {
     };
     assert_eq!(found(&no_bound, &[], 0), [((5, ANY), 69, (5, 84))]);
     // What held it back was beyond its own proposal, which was most likely 6, or 4.
-    let likely = |place, likely, sighting: &Sighting| Sighting {
-        place,
+    let likely = |standing, likely, sighting: &Sighting| Sighting {
+        standing,
         likely: Some(likely),
         ..sighting.clone()
     };
     for (sighting, want) in [
-        (likely(Place::BelowAnother, 6, &down), ((5, 9), 69, (7, 84))),
-        (likely(Place::BelowAnother, 3, &down), ((5, 9), 69, (5, 84))),
         (
-            likely(Place::BelowAnother, 20, &down),
+            likely(Standing::BelowAnother, 6, &down),
+            ((5, 9), 69, (7, 84)),
+        ),
+        (
+            likely(Standing::BelowAnother, 3, &down),
+            ((5, 9), 69, (5, 84)),
+        ),
+        (
+            likely(Standing::BelowAnother, 20, &down),
             ((5, 9), 69, (9, 84)),
         ),
-        (likely(Place::Unknown, 6, &down), ((5, 9), 69, (5, 84))),
-        (likely(Place::AboveAnother, 4, &up), ((0, 5), 79, (3, 84))),
-        (likely(Place::AboveAnother, 9, &up), ((0, 5), 79, (5, 84))),
+        (likely(Standing::Unknown, 6, &down), ((5, 9), 69, (5, 84))),
+        (
+            likely(Standing::AboveAnother, 4, &up),
+            ((0, 5), 79, (3, 84)),
+        ),
+        (
+            likely(Standing::AboveAnother, 9, &up),
+            ((0, 5), 79, (5, 84)),
+        ),
     ] {
         assert_eq!(found(&sighting, &[], 0), [want]);
     }

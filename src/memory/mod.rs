@@ -229,7 +229,7 @@ impl Remembered {
             let value = format!("empty: the leader last renewed its lease at {renewed}");
             (value, Delay::default())
         } else {
-            let lease = input.lease_without_sign()?;
+            let lease = input.lease_without_pass()?;
             let delay = infer::until_first_pass(&lease, &input.snapshot)?;
             let since = SecondsTime(lease.acquired);
             let value = format!("empty: the leader since {since} has made no pass yet");

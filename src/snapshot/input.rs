@@ -179,17 +179,13 @@ impl Input {
         })
     }
 
-    /// Whether a time is known to be several sync periods ago, and the leader has led for as long.
+    /// Whether a time is known to be several sync periods ago.
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
         /// The number of passes that a running controller has made by then, unless it is slow.
         const SEVERAL: i32 = 4;
-        let Snapshot {
-            controller, now, ..
-        } = &self.snapshot;
-        let several = controller.sync_period.saturating_mul(SEVERAL);
-        let held = self.evidence.lease.filter(|lease| lease.is_held(*now));
-        let since = held.map_or(time, |lease| lease.acquired.max(time));
-        self.knows_time() && now.duration_since(since) >= several
+        let sync_period = self.snapshot.controller.sync_period;
+        let several = sync_period.saturating_mul(SEVERAL);
+        self.knows_time() && self.snapshot.now.duration_since(time) >= several
     }
 
     /// Whether several passes should have written the status since a change, but did not.
@@ -212,38 +208,36 @@ impl Input {
     /// of its controllers means that they have another lease, or need none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
         let lease = self.evidence.lease?;
+        let pods = self.as_observed().pods.iter();
+        let created = pods.filter_map(|pod| pod.created_by_manager());
+        let scaled = self.evidence.scaled.iter().filter_map(|event| event.last);
+        let last = self
+            .last_sign_of_passes()
+            .into_iter()
+            .chain(created)
+            .chain(scaled)
+            .max();
         let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
-        (has_lapsed && self.last_sign() <= Some(lease.lost())).then_some(lease)
+        (has_lapsed && last <= Some(lease.lost())).then_some(lease)
     }
 
-    /// Returns the lease of the controller manager, if nothing shows that its holder has done anything yet.
-    pub(crate) fn lease_without_sign(&self) -> Option<Lease> {
-        let lease = self.evidence.lease?;
-        let is_held = lease.is_held(self.snapshot.now) && self.knows_time();
-        (is_held && self.last_sign() <= Some(lease.acquired)).then_some(lease)
+    /// Returns the lease of the controller manager, if its holder has left no sign of a pass over the HPA.
+    pub(crate) fn lease_without_pass(&self) -> Option<Lease> {
+        let (lease, now) = (self.evidence.lease?, self.snapshot.now);
+        let is_held = lease.acquired <= now && lease.is_held(now) && self.knows_time();
+        (is_held && self.last_sign_of_passes() <= Some(lease.acquired)).then_some(lease)
     }
 
-    /// Returns the time of the last sign of a controller of the controller manager.
-    fn last_sign(&self) -> Option<Timestamp> {
-        let Evidence {
-            events,
-            scaled,
-            seen,
-            ..
-        } = &self.evidence;
-        let Snapshot { hpa, pods, .. } = self.as_observed();
+    /// Returns the time of the last sign of a pass over the HPA.
+    fn last_sign_of_passes(&self) -> Option<Timestamp> {
+        let Evidence { events, seen, .. } = &self.evidence;
+        let hpa = &self.as_observed().hpa;
         let by_hpa = [hpa.written.status, hpa.status.last_scale_time]
             .into_iter()
             .filter(|_| !hpa.written.by_us);
-        let reported = events.iter().chain(scaled).map(|event| event.last);
-        let created = pods.iter().map(|pod| pod.created_by_manager());
+        let reported = events.iter().map(|event| event.last);
         let seen = seen.iter().map(|seen| Some(seen.time));
-        by_hpa
-            .chain(reported)
-            .chain(created)
-            .chain(seen)
-            .flatten()
-            .max()
+        by_hpa.chain(reported).chain(seen).flatten().max()
     }
 
     /// Looks for doubts about the clock of saved objects.

@@ -68,10 +68,14 @@ impl Kind for ControllerSilent {
             Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
             _ => None,
         });
+        // A leader that has only just come has missed no pass.
+        let lease = input.evidence.lease;
+        let held = lease.filter(|lease| lease.is_held(input.snapshot.now));
+        let is_new = held.is_some_and(|lease| !input.is_several_passes_ago(lease.acquired));
+        let missed = || never_passed(input).or_else(|| unwritten(case));
         let facts = off
             .or_else(|| lapsed(input))
-            .or_else(|| never_passed(input))
-            .or_else(|| unwritten(case))?;
+            .or_else(|| missed().filter(|_| !is_new))?;
         let severity = match facts {
             ControllerSilent::Usage { since: None, .. } => Severity::Warning,
             _ => Severity::Error,
@@ -396,7 +400,6 @@ mod tests {
             (earlier, vec![lease(lapsed), rescale(8, 80)], None),
             (settled(4), vec![lease(lapsed)], None),
             (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
-            // No pass was missed by a leader that has only just come.
             (created("2026-11-21T05:50:00Z"), vec![new], None),
             (created("2026-11-21T05:59:40Z"), vec![], None),
         ] {

@@ -120,14 +120,11 @@ fn is_stuck<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     case.age(pod).is_some_and(|age| age > limit)
 }
 
-/// Whether a container that still matters has restarted.
+/// Whether a container that still matters has restarted: init containers other than sidecars are done once the pod
+/// runs.
 fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
-    status.restart_count > 0 && is_left(pod, status)
-}
-
-/// Whether a container still matters: init containers other than sidecars are done once the pod runs.
-fn is_left(pod: &Pod, status: &ContainerStatus) -> bool {
-    pod.phase == Phase::Pending || pod.running(false).any(|own| own.name == status.name)
+    let is_left = || pod.running(false).any(|own| own.name == status.name);
+    status.restart_count > 0 && (pod.phase == Phase::Pending || is_left())
 }
 
 /// Whether a pod has started, was never ready, and may still become ready.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, has_restarted, is_left, is_starting, is_stuck, is_young,
+    add_nodes, among, failing, filled, has_restarted, is_starting, is_stuck, is_young,
     leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
@@ -326,9 +326,8 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
         .decision
         .metric(uncounted.metric)
         .is_some_and(MetricStep::is_resource);
-    let stops = |it: &ContainerStatus| {
-        it.waiting.is_some() || (it.terminated && is_left(pod, it)) || has_restarted(pod, it)
-    };
+    let stops =
+        |it: &ContainerStatus| it.waiting.is_some() || it.terminated || has_restarted(pod, it);
     let runs = !is_young(case, pod) && !pod.statuses.iter().any(stops);
     uncounted.row.group == Group::Missing && is_resource && runs
 }

@@ -217,9 +217,9 @@ fn a_leader_without_a_pass_has_no_history() {
     }
 }
 
-/// Whatever it did may have been a pass.
+/// What it wrote about the HPA came from a pass; its other controllers say nothing.
 #[test]
-fn a_leader_that_left_a_sign_may_have_a_history() {
+fn a_leader_that_wrote_about_the_hpa_may_have_a_history() {
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
         "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
@@ -234,10 +234,26 @@ fn a_leader_that_left_a_sign_may_have_a_history() {
         "count": 1, "lastTimestamp": "2026-11-21T05:59:54Z"});
     let hpa = build::with(build::hpa(&json!({})), &written);
     let unknown = build::state(&json!({"memory": "unknown"}));
-    let items = vec![unknown, hpa, build::scale(4), lease];
-    let is_empty = |items: &[Value]| Remembered::of(&input(items).unwrap()).is_known_empty();
-    assert!(is_empty(&items));
-    assert!(!is_empty(&[items, vec![rescaled]].concat()));
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": true}]);
+    let created = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:54Z", "ownerReferences": owner}});
+    let pod = build::with(build::pod("web-0"), &created);
+    let ahead = build::with(
+        lease.clone(),
+        &json!({"spec": {"acquireTime": "2026-11-21T06:05:00.000000Z"}}),
+    );
+    let is_empty = |more: &[&Value]| {
+        let own = [&unknown, &hpa, &build::scale(4)];
+        let items = own
+            .iter()
+            .chain(more)
+            .map(|it| (*it).clone())
+            .collect::<Vec<_>>();
+        Remembered::of(&input(&items).unwrap()).is_known_empty()
+    };
+    assert!(is_empty(&[&lease]));
+    assert!(is_empty(&[&lease, &pod]));
+    assert!(!is_empty(&[&lease, &rescaled]));
+    assert!(!is_empty(&[&ahead]), "its clock differs");
 }
 
 #[test]

@@ -374,7 +374,8 @@ impl ContainerStatus {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
         let is_running = self.waiting.is_none() && !self.terminated;
-        self.restart_count != 0 || !is_running || !containers.any(is_specified)
+        let differs = self.requests.is_some() && !containers.any(is_specified);
+        self.restart_count != 0 || !is_running || differs
     }
 }
 
@@ -542,7 +543,12 @@ impl<'de> Deserialize<'de> for Pod {
         let [containers, init_containers] =
             [spec.containers.list, spec.init_containers.list].map(Cow::into_owned);
         let mut statuses = status.container_statuses.0;
-        statuses.extend(status.init_container_statuses.0);
+        // Init containers end.
+        let init = status.init_container_statuses.0.into_iter();
+        statuses.extend(init.map(|status| ContainerStatus {
+            terminated: false,
+            ..status
+        }));
         statuses.retain(|status| status.says_anything(containers.iter().chain(&init_containers)));
         Ok(Self {
             name: metadata.name.into(),

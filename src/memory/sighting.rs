@@ -593,149 +593,44 @@ mod tests {
     fn a_narrower_proposal_bounds_what_it_was_higher_or_lower_than() {
         let up = json!({"scaleUp": {"stabilizationWindowSeconds": 60}});
         let none = Value::Null;
-        for (behavior, able, limited, to, (low, high), all, one) in [
+        let (ready, held_down, held_up) = (
+            "ReadyForNewScale",
+            "ScaleDownStabilized",
+            "ScaleUpStabilized",
+        );
+        let (within, many, few) = ("DesiredWithinRange", "TooManyReplicas", "TooFewReplicas");
+        const NO: i32 = -1;
+        // `at_most`, `at_least`, `held_down_by` and `held_up_by`.
+        for (behavior, able, limited, to, (low, high), want) in [
             // Without `behavior`, its own proposal was the highest.
-            (
-                &none,
-                "ReadyForNewScale",
-                "TooManyReplicas",
-                10,
-                (14, 15),
-                (Some(15), None),
-                (None, None),
-            ),
-            (
-                &none,
-                "ReadyForNewScale",
-                "TooManyReplicas",
-                10,
-                (14, ANY),
-                (None, None),
-                (None, None),
-            ),
-            (
-                &none,
-                "ScaleDownStabilized",
-                "TooManyReplicas",
-                10,
-                (14, 15),
-                (None, None),
-                (Some(15), None),
-            ),
-            (
-                &none,
-                "ScaleDownStabilized",
-                "DesiredWithinRange",
-                5,
-                (2, 3),
-                (Some(5), None),
-                (Some(5), None),
-            ),
-            (
-                &up,
-                "ReadyForNewScale",
-                "TooManyReplicas",
-                10,
-                (14, 15),
-                (None, Some(14)),
-                (None, None),
-            ),
-            (
-                &up,
-                "ReadyForNewScale",
-                "TooFewReplicas",
-                5,
-                (2, 3),
-                (Some(3), None),
-                (None, None),
-            ),
+            (&none, ready, many, 10, (14, 15), [15, NO, NO, NO]),
+            (&none, ready, many, 10, (14, ANY), [NO, NO, NO, NO]),
+            (&none, held_down, many, 10, (14, 15), [NO, NO, 15, NO]),
+            (&none, held_down, within, 5, (2, 3), [5, NO, 5, NO]),
+            (&up, ready, many, 10, (14, 15), [NO, 14, NO, NO]),
+            (&up, ready, few, 5, (2, 3), [3, NO, NO, NO]),
             // The count was between the others and the proposal.
-            (
-                &up,
-                "ReadyForNewScale",
-                "DesiredWithinRange",
-                5,
-                (5, 5),
-                (None, None),
-                (None, None),
-            ),
-            (
-                &up,
-                "ScaleUpStabilized",
-                "TooManyReplicas",
-                10,
-                (14, 15),
-                (None, Some(11)),
-                (None, Some(14)),
-            ),
-            (
-                &up,
-                "ScaleUpStabilized",
-                "TooManyReplicas",
-                10,
-                (14, ANY),
-                (None, Some(11)),
-                (None, None),
-            ),
-            (
-                &up,
-                "ScaleUpStabilized",
-                "DesiredWithinRange",
-                5,
-                (14, 15),
-                (None, None),
-                (None, Some(5)),
-            ),
-            (
-                &up,
-                "ScaleDownStabilized",
-                "TooFewReplicas",
-                5,
-                (2, 3),
-                (Some(4), None),
-                (Some(3), None),
-            ),
-            (
-                &up,
-                "ScaleDownStabilized",
-                "DesiredWithinRange",
-                5,
-                (2, 3),
-                (None, None),
-                (Some(5), None),
-            ),
+            (&up, ready, within, 5, (5, 5), [NO, NO, NO, NO]),
+            (&up, held_up, many, 10, (14, 15), [NO, 11, NO, 14]),
+            (&up, held_up, many, 10, (14, ANY), [NO, 11, NO, NO]),
+            (&up, held_up, within, 5, (14, 15), [NO, NO, NO, 5]),
+            (&up, held_down, few, 5, (2, 3), [4, NO, 3, NO]),
+            (&up, held_down, within, 5, (2, 3), [NO, NO, 5, NO]),
             // No controller writes these.
-            (
-                &up,
-                "ScaleDownStabilized",
-                "TooFewReplicas",
-                1,
-                (0, 0),
-                (Some(0), None),
-                (Some(0), None),
-            ),
-            (
-                &up,
-                "ScaleUpStabilized",
-                "TooManyReplicas",
-                10,
-                (11, 11),
-                (None, Some(11)),
-                (None, Some(11)),
-            ),
+            (&up, held_down, few, 1, (0, 0), [0, NO, 0, NO]),
+            (&up, held_up, many, 10, (11, 11), [NO, 11, NO, 11]),
         ] {
             let Hpa { spec, status, .. } = hpa(behavior, status(able, limited, to, to));
             let mut seen = read(&spec, &status).unwrap();
             seen.narrow(low, high);
-            let found = (
-                (seen.at_most, seen.at_least),
-                (seen.held_down_by, seen.held_up_by),
-            );
-            assert_eq!(
-                found,
-                (all, one),
-                "{behavior} {able} {limited} {low} to {high}"
-            );
+            let found = [
+                seen.at_most,
+                seen.at_least,
+                seen.held_down_by,
+                seen.held_up_by,
+            ]
+            .map(|it| it.unwrap_or(NO));
+            assert_eq!(found, want, "{behavior} {able} {limited} {low} to {high}");
             assert_eq!(seen.proposal, low..=high);
         }
     }

@@ -633,40 +633,39 @@ shop       report     cpu: <unknow...        0        0  switched-off
 shop       search     cpu: 85%/40%           3        3  at-max
 shop       web        cpu: 51%/50%           3  3 (3-6)  within-tolerance
 "#);
-    insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
-mail
-  REFERENCE  Deployment/mail
-  TARGETS    queue_depth: <unknown>/30 (avg)
-  CURRENT    2
-  WANTED     -
-  MIN        1
-  MAX        5
-  PROPOSAL   -
-  WINNER     -
-  LIMIT      -
-  FINDING    metrics-api-unavailable
-pay
-  REFERENCE  Deployment/pay
-  TARGETS    cpu: <unknown>/50%
-  CURRENT    2
-  WANTED     -
-  MIN        2
-  MAX        6
-  PROPOSAL   -
-  WINNER     -
-  LIMIT      -
-  FINDING    shared-pods
-pay-queue
-  REFERENCE  Deployment/pay
-  TARGETS    queue_depth: <unknown>/30 (avg)
-  CURRENT    2
-  WANTED     -
-  MIN        2
-  MAX        8
-  PROPOSAL   -
-  WINNER     -
-  LIMIT      -
-  FINDING    shared-pods
+    insta::assert_snapshot!(shop(false, true, &Layout::default()), @r#"
+NAME       REFERENCE          TARGETS                          CURRENT   WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT            FINDING
+mail       Deployment/mail    queue_depth: <unknown>/30 (avg)        2        -    1    5         -  -       -                metrics-api-unavailable
+pay        Deployment/pay     cpu: <unknown>/50%                     2        -    2    6         -  -       -                shared-pods
+pay-queue  Deployment/pay     queue_depth: <unknown>/30 (avg)        2        -    2    8         -  -       -                shared-pods
+cart       Deployment/cart    cpu: 95%/20%                           3        6    2   20        10  cpu     ScaleUpLimit     uncounted-pods (+1)
+report     Deployment/report  cpu: <unknown>/50%                     0        0    1    5         -  -       -                switched-off
+search     Deployment/search  cpu: 85%/40%                           3        3    1    3         7  cpu     TooManyReplicas  at-max
+web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)    2   10         3  cpu     tolerance        within-tolerance
+"#);
+    let records = shop(false, true, &narrow());
+    let headings: Vec<&str> = records
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "mail",
+            "pay",
+            "pay-queue",
+            "cart",
+            "report",
+            "search",
+            "web"
+        ]
+    );
+    let cart: Vec<&str> = records
+        .lines()
+        .skip_while(|line| *line != "cart")
+        .take(11)
+        .collect();
+    insta::assert_snapshot!(cart.join("\n"), @r#"
 cart
   REFERENCE  Deployment/cart
   TARGETS    cpu: 95%/20%
@@ -678,39 +677,6 @@ cart
   WINNER     cpu
   LIMIT      ScaleUpLimit
   FINDING    uncounted-pods (+1)
-report
-  REFERENCE  Deployment/report
-  TARGETS    cpu: <unknown>/50%
-  CURRENT    0
-  WANTED     0
-  MIN        1
-  MAX        5
-  PROPOSAL   -
-  WINNER     -
-  LIMIT      -
-  FINDING    switched-off
-search
-  REFERENCE  Deployment/search
-  TARGETS    cpu: 85%/40%
-  CURRENT    3
-  WANTED     3
-  MIN        1
-  MAX        3
-  PROPOSAL   7
-  WINNER     cpu
-  LIMIT      TooManyReplicas
-  FINDING    at-max
-web
-  REFERENCE  Deployment/web
-  TARGETS    cpu: 51%/50%
-  CURRENT    3
-  WANTED     3 (3-6)
-  MIN        2
-  MAX        10
-  PROPOSAL   3
-  WINNER     cpu
-  LIMIT      tolerance
-  FINDING    within-tolerance
 "#);
 }
 

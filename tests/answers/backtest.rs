@@ -14,22 +14,22 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use assert_cmd::Command;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Run, Search};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::saved;
+use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::ConditionStatus;
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Totals, Trace};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use trajectories::{NAMES, Pass, moments, passes};
+use trajectories::{Load, NAMES, Pass, TIMES, moments, passes};
 
 /// The generator of the example's load.
 #[path = "../../examples/backtest/main.rs"]
@@ -38,73 +38,12 @@ mod example;
 
 const START: &str = "2026-11-21T06:00:00Z";
 
-/// How the nodes of the recording were played.
-const RECORDED: JoinTimes = JoinTimes {
-    ready: SignedDuration::from_secs(8),
-    measured: SignedDuration::from_secs(20),
-};
-
-/// What the ready pods used together at a moment, and the queue, in milli-units.
-fn load(snapshot: &Snapshot) -> (Option<i64>, Option<i64>) {
-    let is_ready = |ready: &_| matches!(ready, Some(it) if is_true(it));
-    let ready = snapshot
-        .pods
-        .iter()
-        .filter(|pod| is_ready(&pod.ready))
-        .count() as i64;
-    let used = snapshot
-        .pod_metrics
-        .iter()
-        .map(|item| item.containers[0].get("cpu").unwrap());
-    let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
-    let queue = snapshot.metrics.iter().find_map(|answer| match answer {
-        MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
-        _ => None,
-    });
-    ((count > 0).then(|| sum * ready / count), queue)
-}
-
-fn is_true(ready: &kubectl_hpa::snapshot::pod::ReadyCondition) -> bool {
-    ready.status == ConditionStatus::True
-}
-
-/// A recorded run as a trace with a sample every `step` seconds, from a time on.
-fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
-    let has_queue = moments.iter().any(|moment| load(moment).1.is_some());
-    let mut text = format!(
-        "time,cpu,replicas{}\n",
-        if has_queue { ",queue_depth" } else { "" }
-    );
-    for moment in moments.iter().step_by((step / 5) as usize) {
-        let after = moment.now.duration_since(start);
-        let (cpu, queue) = load(moment);
-        if after.is_negative() {
-            continue;
-        }
-        let cell = |value: Option<i64>| value.map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = if has_queue {
-            format!(",{}", cell(queue))
-        } else {
-            String::new()
-        };
-        let replicas = moment.scale.as_ref().unwrap().spec_replicas;
-        writeln!(
-            text,
-            "{}ms,{},{replicas}{queue}",
-            after.as_millis(),
-            cell(cpu)
-        )
-        .unwrap();
-    }
-    Trace::read(text.as_bytes(), "the recording").unwrap()
-}
-
 /// How many passes there are, how many end with the recorded replicas, and how many within one of them.
 type Counts = [usize; 3];
 
 /// Replays a recorded run from its first pass to its last: against the controller's own passes, and against
 /// the samples of its replicas, as the check does.
-fn replay(name: &str, step: i64) -> [Counts; 2] {
+fn replay(name: &str, step: usize) -> [Counts; 2] {
     let passes = passes(name);
     let inputs = moments(name);
     let moments: Vec<&Snapshot> = inputs.iter().map(|input| &input.snapshot).collect();
@@ -122,12 +61,16 @@ fn replay(name: &str, step: i64) -> [Counts; 2] {
     let rest = &passes[place..];
     let span = rest.last().unwrap().time.duration_since(snapshot.now);
     snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
-    let trace = Some(Arc::new(sampled(&moments, snapshot.now, step)));
+    let loads: Vec<Load> = moments.iter().map(|moment| Load::of(moment)).collect();
+    let sampled = loads.iter().step_by(step / 5);
+    let start = snapshot.now;
+    let sampled = sampled.filter(|load| load.time >= start);
+    let trace = Some(Arc::new(trajectories::trace(sampled, start)));
     let options = TimelineOptions {
         others: Vec::new(),
         span: Some(span),
         trace,
-        times: RECORDED,
+        times: TIMES,
     };
     let input = Input {
         snapshot: snapshot.clone(),
@@ -1189,7 +1132,7 @@ fn a_past_load_begins_with_pods_that_are_ready() {
             others: Vec::new(),
             span: None,
             trace: Some(Arc::new(Trace::read(text.as_bytes(), "the load").unwrap())),
-            times: RECORDED,
+            times: TIMES,
         };
         let plan = Plan::new(options, input.clone(), true);
         let words = ["web"].iter().chain(assumed);

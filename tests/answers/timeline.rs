@@ -11,7 +11,6 @@ use crate::common::ran::{Ran, program, run};
 use crate::common::{self, recorded, trajectories};
 
 use std::collections::HashSet;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,77 +18,16 @@ use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::MetricResult;
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::outlook::Outlook;
+use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::hpa::MetricSpec;
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::overrides::set_metric;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{Player, TimelineOptions, Trace};
 use kubectl_hpa::whatif::value::{AssumedValue, Ratio};
-use trajectories::{NAMES, Pass, moments, passes, replay};
+use trajectories::{Load, NAMES, Pass, TIMES, moments, passes, replay, trace};
 
 /// The number of passes to play from each pass.
 const LENGTH: usize = 20;
-
-/// How the nodes of the recording were simulated.
-const TIMES: JoinTimes = JoinTimes {
-    ready: SignedDuration::from_secs(8),
-    measured: SignedDuration::from_secs(20),
-};
-
-/// The load at one moment: the total usage of the ready pods, and the queue.
-struct Load {
-    time: Timestamp,
-    cpu: Option<i64>,
-    queue: Option<i64>,
-}
-
-impl Load {
-    fn of(time: Timestamp, snapshot: &Snapshot) -> Self {
-        let ready = snapshot.pods.iter().filter(|pod| {
-            pod.ready
-                .is_some_and(|ready| ready.status == ConditionStatus::True)
-        });
-        let ready = ready.count() as i64;
-        let used = snapshot
-            .pod_metrics
-            .iter()
-            .map(|item| item.containers[0].get("cpu").unwrap());
-        let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
-        let queue = snapshot.metrics.iter().find_map(|answer| match answer {
-            MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
-            _ => None,
-        });
-        Self {
-            time,
-            cpu: (count > 0).then(|| sum * ready / count),
-            queue,
-        }
-    }
-}
-
-fn trace(loads: &[Load], start: Timestamp) -> Arc<Trace> {
-    let has_queue = loads.iter().any(|load| load.queue.is_some());
-    let mut text = format!("time,cpu{}\n", if has_queue { ",queue_depth" } else { "" });
-    for load in loads {
-        let after = load.time.duration_since(start);
-        if !after.is_positive() {
-            continue;
-        }
-        let cpu = load
-            .cpu
-            .map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = load
-            .queue
-            .map_or_else(String::new, |milli| format!("{milli}m"));
-        let queue = if has_queue {
-            format!(",{queue}")
-        } else {
-            queue
-        };
-        writeln!(text, "{}ms,{cpu}{queue}", after.as_millis()).unwrap();
-    }
-    Arc::new(Trace::read(text.as_bytes(), "the recording").unwrap())
-}
 
 /// How many passes matched the recording.
 #[derive(Debug, Default)]
@@ -117,10 +55,7 @@ fn changes(loads: &[Load], time: Timestamp) -> bool {
 fn check(name: &str) -> Share {
     let passes = passes(name);
     let moments: Vec<&Snapshot> = moments(name).iter().map(|input| &input.snapshot).collect();
-    let loads: Vec<Load> = moments
-        .iter()
-        .map(|moment| Load::of(moment.now, moment))
-        .collect();
+    let loads: Vec<Load> = moments.iter().map(|moment| Load::of(moment)).collect();
     let memories = replay(name);
     let mut share = Share::default();
     for (
@@ -160,7 +95,8 @@ fn check(name: &str) -> Share {
             player.play(&snapshot, &decision).unwrap().unwrap().passes
         };
         share.timelines += 1;
-        let points = play(Some(trace(&loads, *time)));
+        let later = loads.iter().filter(|load| load.time > *time);
+        let points = play(Some(Arc::new(trace(later, *time))));
         let mut as_asked = true;
         for (point, pass) in points.iter().zip(rest) {
             share.played += 1;

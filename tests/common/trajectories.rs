@@ -6,12 +6,13 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::sync::OnceLock;
 
 use flate2::read::GzDecoder;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Quantity;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Memory;
@@ -22,11 +23,19 @@ use kubectl_hpa::snapshot::hpa::{
     ExternalMetricSource, MetricIdentifier, MetricSpec, MetricTarget,
 };
 use kubectl_hpa::snapshot::input::{Input, Options};
-use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer};
+use kubectl_hpa::snapshot::pod::ConditionStatus;
+use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Snapshot};
+use kubectl_hpa::whatif::timeline::{JoinTimes, Trace};
 use serde::Deserialize;
 
 /// The runs.
 pub(crate) const NAMES: [&str; 4] = ["plain", "behave", "queue", "nodown"];
+
+/// How the nodes of the runs were simulated.
+pub(crate) const TIMES: JoinTimes = JoinTimes {
+    ready: SignedDuration::from_secs(8),
+    measured: SignedDuration::from_secs(20),
+};
 
 /// A pass that the controller logged.
 #[derive(Debug, Clone, Deserialize)]
@@ -104,6 +113,55 @@ fn moment(namespace: &str, line: &str) -> Input {
         ..Options::default()
     };
     assemble(objects, &options, time).unwrap()
+}
+
+/// The replicas and the load at one moment, in milli-units: the total usage of the ready pods, and the queue.
+pub(crate) struct Load {
+    pub(crate) time: Timestamp,
+    pub(crate) replicas: i32,
+    pub(crate) cpu: Option<i64>,
+    pub(crate) queue: Option<i64>,
+}
+
+impl Load {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let states = snapshot.pods.iter().filter_map(|pod| pod.ready);
+        let ready = states.filter(|own| own.status == ConditionStatus::True);
+        let ready = ready.count() as i64;
+        let used = snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| item.containers[0].get("cpu").unwrap());
+        let (sum, count) = used.fold((0, 0), |(sum, count), used| (sum + used, count + 1));
+        let queue = snapshot.metrics.iter().find_map(|answer| match answer {
+            MetricAnswer::External(values) => Some(values.iter().map(|value| value.value).sum()),
+            _ => None,
+        });
+        Self {
+            time: snapshot.now,
+            replicas: snapshot.scale.as_ref().unwrap().spec_replicas,
+            cpu: (count > 0).then(|| sum * ready / count),
+            queue,
+        }
+    }
+}
+
+/// Returns the trace of loads, relative to a time.
+pub(crate) fn trace<'a>(loads: impl Iterator<Item = &'a Load>, start: Timestamp) -> Trace {
+    let loads: Vec<&Load> = loads.collect();
+    let has_queue = loads.iter().any(|load| load.queue.is_some());
+    let queue_column = if has_queue { ",queue_depth" } else { "" };
+    let mut text = format!("time,cpu,replicas{queue_column}\n");
+    let cell = |value: Option<i64>| value.map_or_else(String::new, |milli| format!("{milli}m"));
+    for load in loads {
+        let after = load.time.duration_since(start).as_millis();
+        write!(text, "{after}ms,{},{}", cell(load.cpu), load.replicas).unwrap();
+        if has_queue {
+            write!(text, ",{}", cell(load.queue)).unwrap();
+        }
+        text.push('\n');
+    }
+    Trace::read(text.as_bytes(), "the recording").unwrap()
 }
 
 /// Returns one metric that asks for this many replicas, with its answer; without a tolerance.

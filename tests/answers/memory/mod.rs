@@ -13,6 +13,7 @@ mod recorder;
 mod world;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
@@ -23,7 +24,7 @@ use kubectl_hpa::outlook::{Outlook, Range};
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Evidence};
 use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
-use serde_json::json;
+use serde_json::{Value, json};
 use world::{Life, Shape, World};
 
 use crate::common;
@@ -429,106 +430,68 @@ fn it_does_so_where_much_happens_to_any_controller_long() {
     check((0..600).collect(), LONG, true);
 }
 
+/// Simulates a controller that wants these replicas, one count a pass: what the API shows before the last pass, and the
+/// replicas after it.
+fn simulated(spec: &Value, first: i32, wanted: &[i32]) -> (impl PartialEq + Debug + use<>, i32) {
+    let mut memory = Memory::default();
+    let (mut replicas, mut hpa, mut events) = (first, None::<Hpa>, Vec::new());
+    for (pass, count) in (1..).zip(wanted) {
+        let queue = build::queue(&[&count.to_string()]);
+        let state = build::state(&json!({}));
+        let items = [build::hpa(spec), build::scale(replicas), queue, state];
+        let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
+        snapshot.now = Timestamp::from_second(1_700_000_000 + 15 * pass).unwrap();
+        snapshot.hpa = hpa.unwrap_or(snapshot.hpa);
+        let decision = engine::reconcile(&snapshot, &memory);
+        replicas = decision.replicas_after().unwrap();
+        if pass == wanted.len() as i64 {
+            return ((snapshot.hpa, events), replicas);
+        }
+        let sent = decision.outcome.events.unwrap();
+        events.extend(sent.into_iter().map(|event| (snapshot.now, event.message)));
+        let status = decision.outcome.status.unwrap();
+        let mut written = snapshot.hpa;
+        if written.status != status {
+            written.written.status = Some(snapshot.now);
+        }
+        written.status = status;
+        memory = decision.memory;
+        hpa = Some(written);
+    }
+    unreachable!("it ends at the last pass")
+}
+
 /// Without earlier states, a status does not show how old the recommendation is that holds: two controllers with
 /// the same status, and another next pass. So no narrower bounds are right.
 #[test]
 fn a_hold_may_end_at_once_or_last() {
-    const PASSES: i64 = 30;
-    let at = |pass: i64| Timestamp::from_second(1_700_000_000 + 15 * pass).unwrap();
-    let run = |high_until: i64| {
-        let mut memory = Memory::default();
-        let mut hpa: Option<Hpa> = None;
-        for pass in 0.. {
-            // 25 for some time, then 14, and 12 at the last passes.
-            let wanted = if pass <= high_until {
-                25
-            } else if pass < PASSES - 1 {
-                14
-            } else {
-                12
-            };
-            let metric = build::external("queue", &build::average("1"));
-            let spec = json!({"maxReplicas": 20, "metrics": [metric]});
-            let queue = build::queue(&[&wanted.to_string()]);
-            let items = [
-                build::hpa(&spec),
-                build::scale(20),
-                queue,
-                build::state(&json!({})),
-            ];
-            let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
-            snapshot.now = at(pass);
-            if let Some(hpa) = hpa.take() {
-                snapshot.hpa = hpa;
-            }
-            let decision = engine::reconcile(&snapshot, &memory);
-            let after = decision.replicas_after();
-            if pass == PASSES {
-                return (snapshot.hpa, after);
-            }
-            let status = decision.outcome.status.clone().unwrap();
-            let mut written = snapshot.hpa;
-            if written.status != status {
-                written.written.status = Some(snapshot.now);
-            }
-            written.status = status;
-            memory = decision.memory;
-            hpa = Some(written);
-        }
-        unreachable!("it ends at the last pass")
+    let metric = build::external("queue", &build::average("1"));
+    let spec = json!({"maxReplicas": 20, "metrics": [metric]});
+    // 25 for some time, then 14, and 12 at the last passes.
+    let run = |high, low| {
+        simulated(
+            &spec,
+            20,
+            &[vec![25; high], vec![14; low], vec![12; 2]].concat(),
+        )
     };
     // The last one of 25 leaves the window of 300 s with the last pass, or much later.
-    let (one, ends) = run(PASSES - 20);
-    let (other, lasts) = run(PASSES - 3);
+    let (one, ends) = run(11, 18);
+    let (other, lasts) = run(28, 1);
     assert_eq!(one, other, "the API shows the same");
-    assert_eq!((ends, lasts), (Some(14), Some(20)));
+    assert_eq!((ends, lasts), (14, 20));
 }
 
 /// An event names the new size alone, so the first one that is kept does not show how much was added: two controllers
 /// with the same status and the same events, of which one may add four more. So no narrower limits are right.
 #[test]
 fn a_rate_limit_may_have_room_or_not() {
-    let at = |pass: i64| Timestamp::from_second(1_700_000_000 + 15 * pass).unwrap();
-    let run = |start: i32| {
-        let mut memory = Memory::default();
-        let (mut replicas, mut hpa, mut events) = (start, None::<Hpa>, Vec::new());
-        for (pass, wanted) in (0..).zip([start, 5, 5, 9]) {
-            let metric = build::external("queue", &build::average("1"));
-            let policy = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
-            let up = json!({"stabilizationWindowSeconds": 0, "policies": policy});
-            let spec = json!({"maxReplicas": 20, "metrics": [metric], "behavior": {"scaleUp": up}});
-            let queue = build::queue(&[&wanted.to_string()]);
-            let items = [
-                build::hpa(&spec),
-                build::scale(replicas),
-                queue,
-                build::state(&json!({})),
-            ];
-            let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
-            snapshot.now = at(pass);
-            if let Some(hpa) = hpa.take() {
-                snapshot.hpa = hpa;
-            }
-            let decision = engine::reconcile(&snapshot, &memory);
-            replicas = decision.replicas_after().unwrap();
-            if pass == 3 {
-                return (snapshot.hpa, events, replicas);
-            }
-            let sent = decision.outcome.events.unwrap();
-            events.extend(sent.into_iter().map(|event| (snapshot.now, event.message)));
-            let status = decision.outcome.status.unwrap();
-            let mut written = snapshot.hpa;
-            if written.status != status {
-                written.written.status = Some(snapshot.now);
-            }
-            written.status = status;
-            memory = decision.memory;
-            hpa = Some(written);
-        }
-        unreachable!("it ends at the last pass")
-    };
-    let (one, told, stays) = run(1);
-    let (other, also_told, grows) = run(4);
-    assert_eq!((one, told), (other, also_told), "the API shows the same");
+    let metric = build::external("queue", &build::average("1"));
+    let policy = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
+    let up = json!({"stabilizationWindowSeconds": 0, "policies": policy});
+    let spec = json!({"maxReplicas": 20, "metrics": [metric], "behavior": {"scaleUp": up}});
+    let (one, stays) = simulated(&spec, 1, &[1, 5, 5, 9]);
+    let (other, grows) = simulated(&spec, 4, &[4, 5, 5, 9]);
+    assert_eq!(one, other, "the API shows the same");
     assert_eq!((stays, grows), (5, 8));
 }

@@ -20,6 +20,7 @@ use super::prometheus::trajectories::{self, NAMES, Pass};
 use super::prometheus::{
     Real, Recording, file, recorded_answer, recording, recording_of, trusting,
 };
+use super::ran::Ran;
 use super::{program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
@@ -151,19 +152,43 @@ fn history(name: &str, every: usize) -> History {
     history
 }
 
-/// Explains a pass of a run.
-fn explain(name: &str, source: &[&str], more: &[&str]) -> Value {
-    let mut command = program();
-    command
-        .args(["explain", "web", "-n", name, "-o", "json"])
-        .args(source)
-        .args(more);
-    run(&mut command).answer()
+/// Runs the program for the HPA of a run.
+fn ask(verb: &str, name: &str, flags: &[&str]) -> Ran {
+    let words = [verb, "web", "-n", name, "-o", "json"];
+    run(program().args(words).args(flags))
+}
+
+/// A server that is asked for what Prometheus has.
+struct Served {
+    server: Server,
+    trusting: Vec<String>,
+}
+
+fn served(fault: Fault) -> Served {
+    let mut cluster = recorded();
+    cluster.fault(When::on("/api/v1/query"), fault);
+    let server = Server::start(cluster);
+    let trusting = trusting(&server);
+    Served { server, trusting }
+}
+
+impl Served {
+    fn ask(&self, verb: &str, name: &str, flags: &[&str]) -> Ran {
+        let url = self.server.url();
+        let trusting = self.trusting.iter().map(String::as_str);
+        let own: Vec<&str> = ["--prometheus", &url].into_iter().chain(trusting).collect();
+        ask(verb, name, &[&own, flags].concat())
+    }
+
+    /// Explains a pass of a run.
+    fn explain(&self, name: &str, state: &str, at: &str) -> Ran {
+        self.ask("explain", name, &asking(name, state, at))
+    }
 }
 
 /// What is asked of a server that has the history of a run.
-fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a str> {
-    let mut flags = vec!["-f", state, "--at", at, "--prometheus", url];
+fn asking<'a>(name: &str, state: &'a str, at: &'a str) -> Vec<&'a str> {
+    let mut flags = vec!["-f", state, "--at", at];
     if name == "queue" {
         flags.extend([
             "--query",
@@ -233,6 +258,17 @@ const MOMENTS: [(&str, &str, &str, (i32, i32)); 10] = [
     ("scaling down disabled", "nodown", "07:25:26", (12, 12)),
 ];
 
+/// Explains a pass by the history that a real Prometheus has of its run.
+fn explain_by(real: &Real, name: &str, state: &str, at: &str, more: &[&str]) -> Ran {
+    let flags = [
+        &asking(name, state, at),
+        &["--prometheus", real.url()][..],
+        more,
+    ]
+    .concat();
+    ask("explain", name, &flags)
+}
+
 /// The pass that the controller logged.
 fn pass(name: &str, time: &str) -> Pass {
     let mut passes = trajectories::passes(name).into_iter();
@@ -264,42 +300,22 @@ fn ten(mut asked: impl FnMut(&str, &str, &str) -> Value) {
 
 #[test]
 fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), Fault::Computed(as_recorded));
-    let server = Server::start(cluster);
-    let trusting = trusting(&server);
-    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    let served = served(Fault::Computed(as_recorded));
     ten(|name, state, at| {
-        let url = server.url();
         let saved = file("past.json", "");
-        let flags = [&trusting[..], &["--save", &saved]].concat();
-        let live = explain(name, &asking(name, state, &url, at), &flags);
-        let again = explain(name, &["-f", &saved], &[]);
+        let flags = [&asking(name, state, at)[..], &["--save", &saved]].concat();
+        let live = served.ask("explain", name, &flags).answer();
+        let again = ask("explain", name, &["-f", &saved]).answer();
         for (part, value) in live.as_object().expect("an object") {
             assert_eq!(again[part], *value, "{name} {at}: {part}");
         }
         assert_eq!(again, live, "{name} {at}");
         // What was saved has the HPA, so that it explains the same pass again, and every other one.
-        assert_eq!(
-            explain(name, &asking(name, &saved, &url, at), &trusting),
-            live,
-            "{name} {at}"
-        );
+        let from_saved = served.explain(name, &saved, at).answer();
+        assert_eq!(from_saved, live, "{name} {at}");
         // Under other conditions, only the history is open.
-        let mut command = program();
-        let flags = [
-            "predict",
-            "web",
-            "-n",
-            name,
-            "-f",
-            &saved,
-            "--replicas",
-            "9",
-            "--max",
-            "9",
-        ];
-        let predicted = run(command.args(flags).args(["-o", "json"])).answer();
+        let flags = ["-f", &saved, "--replicas", "9", "--max", "9"];
+        let predicted = ask("predict", name, &flags).answer();
         let (min, max) = range(&predicted);
         let certainty = if min == max { "certain" } else { "bounded" };
         assert_eq!(predicted["certainty"], certainty, "{name} {at}");
@@ -322,14 +338,11 @@ fn a_real_prometheus_leads_to_the_same_ranges() {
     if std::env::var_os("RECORD").is_some() {
         return record(&servers);
     }
-    ten(|name, state, at| explain(name, &asking(name, state, servers[name].url(), at), &[]));
+    ten(|name, state, at| explain_by(&servers[name], name, state, at, &[]).answer());
 }
 
 #[test]
 fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), Fault::Computed(as_recorded));
-    let server = Server::start(cluster);
     let (_, name, time, want) = MOMENTS[7];
     let text = std::fs::read_to_string(state(name)).expect("a state");
     let mut state: Value = serde_json::from_str(&text).expect("JSON");
@@ -358,29 +371,12 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
                 "query": query, "threshold": "10"}}]}}),
     );
     let state = file("keda.json", &state.to_string());
-    let (at, url) = (pass(name, time).time.to_string(), server.url());
-    let saved = file("keda-past.json", "");
-    let trusting = trusting(&server);
-    let flags = [
-        "-f",
-        &state,
-        "--at",
-        &at,
-        "--prometheus",
-        &url,
-        "--save",
-        &saved,
-        "-v",
-        "1",
-    ];
-    let flags: Vec<&str> = flags
-        .into_iter()
-        .chain(trusting.iter().map(String::as_str))
-        .collect();
-    let mut command = program();
-    let ran = run(command
-        .args(["explain", "web", "-n", name, "-o", "json"])
-        .args(flags));
+    let (at, saved) = (
+        pass(name, time).time.to_string(),
+        file("keda-past.json", ""),
+    );
+    let flags = ["-f", &state, "--at", &at, "--save", &saved, "-v", "1"];
+    let ran = served(Fault::Computed(as_recorded)).ask("explain", name, &flags);
     assert!(
         ran.stderr.contains(&format!(": {query}\n")),
         "{}",
@@ -397,11 +393,7 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
 #[test]
 fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     /// An answer without the times at which pods were started, with warnings and another cluster.
-    fn partial(request: &Request) -> Answer {
-        let mut answer = as_recorded(request);
-        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
-            return answer;
-        };
+    fn partial(body: &mut Value) {
         body["warnings"] = json!(["1 of 3 stores did not answer"]);
         body["isPartial"] = json!(true);
         if let Some(series) = body["data"]["result"].as_array_mut() {
@@ -418,18 +410,11 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
                 });
             series.extend(copy);
         }
-        answer.body = body.to_string().into_bytes();
-        answer
     }
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), Fault::Computed(partial));
-    let server = Server::start(cluster);
-    let trusting = trusting(&server);
-    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    let served = served(Fault::Computed(|request| edited(request, partial)));
     let (_, name, time, _) = MOMENTS[2];
     let (state, at) = (state(name), pass(name, time).time.to_string());
-    let url = server.url();
-    let answer = explain(name, &asking(name, &state, &url, &at), &trusting);
+    let answer = served.explain(name, &state, &at).answer();
     let notes = super::notes(&answer);
     assert!(
         notes.contains("Prometheus warns: 1 of 3 stores did not answer"),
@@ -458,20 +443,12 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
 /// The recorded answers from a store in which two servers have put the usage and the metrics, the second one
 /// scraping 4 s later.
 fn from_two_servers(request: &Request) -> Answer {
-    let mut answer = as_recorded(request);
     let query = request.parameter("query").unwrap_or_default();
-    let is_copied = query.contains("container_cpu_usage") || request.path.ends_with("query_range");
-    let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
-        return answer;
-    };
-    let Some(series) = body["data"]["result"].as_array_mut().filter(|_| is_copied) else {
-        return answer;
-    };
-    let later = if request.path.ends_with("query_range") {
-        0.0
-    } else {
-        4.0
-    };
+    let is_range = request.path.ends_with("query_range");
+    if !is_range && !query.contains("container_cpu_usage") {
+        return as_recorded(request);
+    }
+    let later = if is_range { 0.0 } else { 4.0 };
     let copy = |own: &mut Value| {
         let mut copy = own.clone();
         own["metric"]["prometheus_replica"] = json!("k8s-0");
@@ -481,26 +458,23 @@ fn from_two_servers(request: &Request) -> Answer {
         }
         copy
     };
-    let copies: Vec<Value> = series.iter_mut().map(copy).collect();
-    series.extend(copies);
-    answer.body = body.to_string().into_bytes();
-    answer
+    edited(request, |body| {
+        if let Some(series) = body["data"]["result"].as_array_mut() {
+            let copies: Vec<Value> = series.iter_mut().map(copy).collect();
+            series.extend(copies);
+        }
+    })
 }
 
 #[test]
 fn two_servers_that_scrape_the_same_are_not_mixed() {
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), Fault::Computed(from_two_servers));
-    let server = Server::start(cluster);
-    let trusting = trusting(&server);
-    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    let served = served(Fault::Computed(from_two_servers));
     for (what, name, time, want) in MOMENTS {
-        let (state, at, url) = (state(name), pass(name, time).time.to_string(), server.url());
-        let flags = [&asking(name, &state, &url, &at)[..], &trusting].concat();
+        let (state, at) = (state(name), pass(name, time).time.to_string());
+        let ran = served.explain(name, &state, &at);
         if name == "queue" {
             // A controller adds up the values of an External metric, which copies are not.
-            let mut command = program();
-            run(command.args(["explain", "web", "-n", name]).args(flags)).fails(
+            ran.fails(
                 1,
                 &[
                     "gives copies of a series, which differ in prometheus_replica",
@@ -509,7 +483,7 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
             );
             continue;
         }
-        let answer = explain(name, &flags, &[]);
+        let answer = ran.answer();
         assert_eq!(range(&answer), want, "{what}: {name} {at}");
         let notes = super::notes(&answer);
         assert!(
@@ -523,34 +497,22 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
 #[test]
 fn several_series_of_an_external_metric_are_an_error() {
     fn of_two_queues(request: &Request) -> Answer {
-        let mut answer = as_recorded(request);
-        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else {
-            return answer;
-        };
-        if request.path.ends_with("query_range")
-            && let Some(series) = body["data"]["result"].as_array_mut()
-        {
-            let mut other = series[0].clone();
-            series[0]["metric"]["queue"] = json!("a");
-            other["metric"]["queue"] = json!("b");
-            other["values"].as_array_mut().expect("samples").pop();
-            series.push(other);
-        }
-        answer.body = body.to_string().into_bytes();
-        answer
+        edited(request, |body| {
+            if request.path.ends_with("query_range")
+                && let Some(series) = body["data"]["result"].as_array_mut()
+            {
+                let mut other = series[0].clone();
+                series[0]["metric"]["queue"] = json!("a");
+                other["metric"]["queue"] = json!("b");
+                other["values"].as_array_mut().expect("samples").pop();
+                series.push(other);
+            }
+        })
     }
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), Fault::Computed(of_two_queues));
-    let server = Server::start(cluster);
+    let served = served(Fault::Computed(of_two_queues));
     let (_, name, time, _) = MOMENTS[7];
-    let (state, at, url) = (state(name), pass(name, time).time.to_string(), server.url());
-    let trusting = trusting(&server);
-    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
-    let mut command = program();
-    command
-        .args(["explain", "web", "-n", name])
-        .args(asking(name, &state, &url, &at));
-    run(command.args(trusting)).fails(
+    let at = pass(name, time).time.to_string();
+    served.explain(name, &state(name), &at).fails(
         1,
         &[
             "gives 2 series, not one",
@@ -696,62 +658,23 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
 
 #[test]
 fn a_moment_that_the_history_has_nothing_of_is_an_error() {
-    let mut cluster = recorded();
-    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-    cluster.fault(
-        When::on("/api/v1/query"),
-        Fault::Answer(Answer::json(200, empty.to_owned())),
-    );
-    let server = Server::start(cluster);
-    let trusting = trusting(&server);
-    let (state, url) = (state("plain"), server.url());
-    let explain = |more: &[&str]| {
-        let mut command = program();
-        command
-            .args(["explain", "web", "-n", "plain", "-f", &state])
-            .args(more);
-        run(&mut command)
-    };
-    let at = ["--at", "2026-11-21T07:20:00Z", "--prometheus", &url];
-    let asked: Vec<&str> = at
-        .into_iter()
-        .chain(trusting.iter().map(String::as_str))
-        .collect();
-    explain(&asked).fails(
-        1,
-        &["Prometheus has no samples of Deployment/web and its pods in the 1m before"],
-    );
-    for (flags, part) in [
-        (&["--at", "1h"][..], "--prometheus"),
-        (
-            &["--at", "2027-01-01T00:00:00Z", "--prometheus", &url],
-            "is later than",
-        ),
-        (
-            &["--at", "yesterday", "--prometheus", &url],
-            "neither a time",
-        ),
-        (
-            &[
-                "--at",
-                "1h",
-                "--prometheus",
-                &url,
-                "--now",
-                "2026-11-21T07:20:00Z",
-            ],
-            "--now",
-        ),
-        (
-            &["--at", "1h", "--prometheus", &url, "--query", "cpu=x"],
-            "are read anyway",
-        ),
-        (
-            &["--at", "1h", "--prometheus", &url, "--query", "rps=x"],
-            "the HPA has no metric rps",
-        ),
+    let (state, served) = (state("plain"), served(Fault::Answer(no_series())));
+    served
+        .explain("plain", &state, "2026-11-21T07:20:00Z")
+        .fails(
+            1,
+            &["Prometheus has no samples of Deployment/web and its pods in the 1m before"],
+        );
+    ask("explain", "plain", &["-f", &state, "--at", "1h"]).fails(2, &["--prometheus"]);
+    for (at, flags, part) in [
+        ("2027-01-01T00:00:00Z", &[][..], "is later than"),
+        ("yesterday", &[], "neither a time"),
+        ("1h", &["--now", "2026-11-21T07:20:00Z"], "--now"),
+        ("1h", &["--query", "cpu=x"], "are read anyway"),
+        ("1h", &["--query", "rps=x"], "the HPA has no metric rps"),
     ] {
-        explain(flags).fails(2, &[part]);
+        let flags = [&["-f", &state, "--at", at], flags].concat();
+        served.ask("explain", "plain", &flags).fails(2, &[part]);
     }
 }
 
@@ -759,57 +682,28 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
 /// leaves it as it is.
 #[test]
 fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
-    let mut cluster = recorded();
-    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-    cluster.fault(
-        When::on("/api/v1/query"),
-        Fault::Answer(Answer::json(200, empty.to_owned())),
-    );
-    let server = Server::start(cluster);
-    let (trusting, url) = (trusting(&server), server.url());
-    let ask = |verb: &str, time: &str, more: &[&str]| {
-        let moment = trajectories::at("plain", time);
-        let saved = kubectl_hpa::saved::save::to_json(&[&moment], &[]).expect("a state");
-        let state = file(&format!("plain-{}.json", time.replace(':', "")), &saved);
-        let mut command = program();
-        command
-            .args([verb, "web", "-n", "plain", "-o", "json", "-f", &state])
-            .args(more);
-        run(&mut command)
+    let saved = |time: &str| {
+        let state = kubectl_hpa::saved::save::to_json(&[&trajectories::at("plain", time)], &[]);
+        let name = format!("plain-{}.json", time.replace(':', ""));
+        file(&name, &state.expect("a state"))
     };
-    let explain = |time: &str, more: &[&str]| ask("explain", time, more);
-    let asking: Vec<&str> = ["--prometheus", &url].into_iter().collect();
-    let asking: Vec<&str> = asking
-        .into_iter()
-        .chain(trusting.iter().map(String::as_str))
-        .collect();
-    let alone = explain("07:21:10", &[]).answer();
+    let state = saved("07:21:10");
+    let served = served(Fault::Answer(no_series()));
+    let alone = ask("explain", "plain", &["-f", &state]).answer();
     assert_eq!(range(&alone), (12, 20));
-    let asked = explain("07:21:10", &asking);
-    assert!(
-        asked
-            .stderr
-            .contains("the bounds are those of the API alone"),
-        "{}",
-        asked.stderr
-    );
+    let asked = served.ask("explain", "plain", &["-f", &state]);
+    let (lacks, errors) = ("the bounds are those of the API alone", &asked.stderr);
+    assert!(errors.contains(lacks), "{errors}");
     assert_eq!(range(&asked.answer()), (12, 20));
     // A prediction of the next pass has a value for every metric, so there is nothing to play.
-    let predicted = ask(
-        "predict",
-        "07:21:10",
-        &[&asking[..], &["--cpu=50%"]].concat(),
-    );
-    assert!(
-        predicted
-            .stderr
-            .contains("the bounds are those of the API alone"),
-        "{}",
-        predicted.stderr
-    );
+    let predicted = served.ask("predict", "plain", &["-f", &state, "--cpu=50%"]);
+    let errors = &predicted.stderr;
+    assert!(errors.contains(lacks), "{errors}");
     assert_eq!(predicted.answer()["timeline"], Value::Null);
     // This answer is certain: the server, which is not there, is not asked.
-    let certain = explain("07:18:24", &["--prometheus", "http://127.0.0.1:1"]).answer();
+    let state = saved("07:18:24");
+    let flags = ["-f", &state, "--prometheus", "http://127.0.0.1:1"];
+    let certain = ask("explain", "plain", &flags).answer();
     assert_eq!(certain["certainty"], "certain");
 }
 
@@ -822,18 +716,11 @@ fn a_manifest_alone_lacks_the_selector_of_its_target() {
         .find(|item| item["kind"] == "HorizontalPodAutoscaler")
         .expect("it");
     let manifest = file("manifest.json", &hpa.to_string());
-    let mut command = program();
-    command.args([
-        "explain",
-        "web",
-        "-n",
-        "plain",
-        "-f",
-        &manifest,
-        "--at",
-        "2026-11-21T07:20:00Z",
-    ]);
-    run(command.args(["--prometheus", "http://127.0.0.1:1"])).fails(
+    let flags = [
+        &asking("plain", &manifest, "2026-11-21T07:20:00Z")[..],
+        &["--prometheus", "http://127.0.0.1:1"],
+    ];
+    ask("explain", "plain", &flags.concat()).fails(
         2,
         &[
             "--at: the input lacks the target Deployment web, which selects the pods",
@@ -847,11 +734,7 @@ fn record(servers: &BTreeMap<&str, Real>) {
     let mut lines = BTreeSet::new();
     for (_, name, time, _) in MOMENTS {
         let (state, at) = (state(name), pass(name, time).time.to_string());
-        let mut command = program();
-        let flags = asking(name, &state, servers[name].url(), &at);
-        let ran = run(command
-            .args(["explain", "web", "-n", name, "-v", "8"])
-            .args(flags));
+        let ran = explain_by(&servers[name], name, &state, &at, &["-v", "8"]);
         lines.extend(recording(&ran));
     }
     let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
@@ -875,6 +758,21 @@ fn as_recorded(request: &Request) -> Answer {
     recorded_answer(&ALL, request)
 }
 
+/// The recorded answer after a change.
+fn edited(request: &Request, change: impl FnOnce(&mut Value)) -> Answer {
+    let mut answer = as_recorded(request);
+    if let Ok(mut body) = serde_json::from_slice(&answer.body) {
+        change(&mut body);
+        answer.body = body.to_string().into_bytes();
+    }
+    answer
+}
+
+fn no_series() -> Answer {
+    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
+    Answer::json(200, empty.to_owned())
+}
+
 #[test]
 #[ignore = "every pass: cargo test --release --test live past -- --ignored --nocapture"]
 fn every_pass_of_every_run() {
@@ -892,7 +790,7 @@ fn every_pass_of_every_run() {
                 .filter(|pass| pass.time < last)
             {
                 let at = pass.time.to_string();
-                let answer = explain(name, &asking(name, &state, real.url(), &at), &[]);
+                let answer = explain_by(&real, name, &state, &at, &[]).answer();
                 let (min, max) = range(&answer);
                 let after = answer["outcome"]["scaleTo"]
                     .as_i64()

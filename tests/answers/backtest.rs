@@ -584,47 +584,29 @@ fn predict(flags: &[&str], stdin: &str) -> Ran {
 
 #[test]
 fn a_load_that_is_none_is_refused_with_row_and_column() {
-    let bad = "error: failed to read the trace standard input";
     for (trace, message) in [
         (
-            "time,cpu\n30s,1\n15s,1\n",
-            format!("{bad}:3: the time is not after the previous one"),
-        ),
-        (
-            "time,cpu\n0s,80%\n30s,1500m\n",
-            format!("{bad}:3: column 2: another unit than in line 2"),
-        ),
-        (
             "time,cpu\n0s,800m\n30s,512Mi\n",
-            "error: the trace standard input:3: column 2: not in a unit of cpu".to_owned(),
-        ),
-        (
-            "time,cpu,load\n0s,1500m,1\n60s,,\n",
-            "error: the trace standard input:1: column 3: the HPA has no such metric".to_owned(),
+            "error: the trace standard input:3: column 2: not in a unit of cpu",
         ),
         (
             "time,cpu,replicas\n0s,1500m,5\n60s,,5\n",
-            "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
+            "error: the trace standard input:1: there is no column for queue_depth",
         ),
         (
             "time,cpu\n2026-11-20T06:00:00Z,1500m\n2026-11-20T07:00:00Z,1500m\n",
-            "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
-        ),
-        (
-            "time,cpu,replicas\n0s,1,six\n",
-            format!("{bad}:2: replicas: not a number of pods"),
+            "error: the trace standard input:1: there is no column for queue_depth",
         ),
         (
             "time,cpu,queue_depth,replicas\n0s,80%,9,0\n30s,80%,9,2\n",
             "error: the trace standard input:2: column 2: cpu: the target has no pods\n\
              hint: the run starts with 0 replicas: start the trace at a row with more, or suppose some, such as \
-             --replicas 3\n"
-                .to_owned(),
+             --replicas 3\n",
         ),
     ] {
         let ran = predict(&["--trace", "-"], trace);
         let error = ran.refused(2);
-        assert!(error.starts_with(&message), "{trace}\n{error}");
+        assert!(error.starts_with(message), "{trace}\n{error}");
     }
 }
 

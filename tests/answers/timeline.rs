@@ -362,19 +362,9 @@ fn a_load_says_nothing_about_the_controller() {
 fn what_cannot_be_played_is_refused() {
     for (flags, stdin, message) in [
         (
-            &["--for=0s"][..],
-            "",
-            "error: 0s is too short for a pass every 15s\n",
-        ),
-        (
-            &["--for=1m", "--sync-period=0s"],
+            &["--for=1m", "--sync-period=0s"][..],
             "",
             "error: --sync-period 0s: a run needs time between its passes\n",
-        ),
-        (
-            &["--for=5000h"],
-            "",
-            "error: 5000h with a pass every 15s has 1200001 passes; the limit is 500000\n",
         ),
         (
             &["--for=-1m"],
@@ -428,21 +418,6 @@ fn what_cannot_be_played_is_refused() {
             &["--trace=-"],
             "",
             "error: failed to read the trace standard input:1: it is empty\n",
-        ),
-        (
-            &["--trace=-"],
-            "time,cpu\n5s,80%%\n",
-            "error: failed to read the trace standard input:2: column 2: not a value\n",
-        ),
-        (
-            &["--trace=-"],
-            "time,memory\n5s,80%\n",
-            "error: the trace standard input:1: column 2: the HPA has no such metric\n",
-        ),
-        (
-            &["--trace=-", "--cpu=80%"],
-            "time,cpu\n0s,80%\n5s,90%\n",
-            "error: the trace standard input:2: column 2: cpu is also set by a flag\n",
         ),
         (
             &["--trace=-", "-f", "-"],

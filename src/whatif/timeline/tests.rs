@@ -16,7 +16,7 @@ use crate::apimachinery::quantity::Amount;
 use crate::build;
 use crate::engine;
 use crate::engine::decision::PodRow;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::memory::Memory;
 use crate::saved::testing::input;
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
@@ -771,8 +771,8 @@ fn what_cannot_be_played_is_an_error() {
     ] {
         let result = play_with(world.snapshot(), plan(span, trace), &mut Vec::new());
         assert_eq!(
-            result.map_err(|e| e.message),
-            Err(message.to_owned()),
+            result.map_err(|e| (e.kind, e.message)),
+            Err((ErrorKind::Usage, message.to_owned())),
             "{span} {trace}"
         );
     }
@@ -802,7 +802,8 @@ fn what_cannot_be_played_is_an_error() {
     let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(&meant, "80%")];
     let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);
     let message = "the trace load.csv:2: column 2: cpu is also set by a flag";
-    assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+    let error = result.expect_err("two values");
+    assert_eq!((error.kind, &*error.message), (ErrorKind::Usage, message));
     // Later is no contradiction.
     assert!(play_with(world.snapshot(), plan("1m", "time,cpu\n15s,1m\n"), &mut cpu).is_ok());
     // Where the scale cannot be read there is nothing to play.

@@ -2808,43 +2808,9 @@ spec:
 }
 
 #[test]
-fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
-    let v1 = manifest("  maxReplicas: 9\n  targetCPUUtilisationPercentage: 5");
-    let v1 = v1.replace("autoscaling/v2", "autoscaling/v1");
-    let nested = "  maxReplicas: 9\n  behavior: {scaleDown: {stabilisationWindowSeconds: 5}}";
-    for (text, named, meant) in [
-        (
-            manifest("  maxReplicas: 9\n  minReplica: 3"),
-            "spec.minReplica",
-            "spec.minReplicas",
-        ),
-        (
-            manifest("  maxReplcas: 9"),
-            "spec.maxReplcas",
-            "spec.maxReplicas",
-        ),
-        (
-            manifest(nested),
-            "spec.behavior.scaleDown.stabilisationWindowSeconds",
-            "spec.behavior.scaleDown.stabilizationWindowSeconds",
-        ),
-        (
-            manifest("  maxReplicas: 9").replace("metadata: {", "metadata: {anotations: {}, "),
-            "metadata.anotations",
-            "metadata.annotations",
-        ),
-        (
-            v1,
-            "spec.targetCPUUtilisationPercentage",
-            "spec.targetCPUUtilizationPercentage",
-        ),
-    ] {
-        let message = format!("unknown field {named:?}, did you mean {meant:?}?");
-        with_candidate("unknown", &text, &["--expect", "desired > 0"])
-            .fails(2, &[&message, "--validate=warn"]);
-    }
+fn the_last_one_of_a_repeated_field_counts() {
     let twice = manifest("  maxReplicas: 9\n  minReplicas: 1\n  minReplicas: 3");
-    let stdout = with_candidate("unknown", &twice, &[]).text();
+    let stdout = with_candidate("twice", &twice, &[]).text();
     assert!(
         stdout.contains("assuming minReplicas 3 (observed 2)"),
         "{stdout}"

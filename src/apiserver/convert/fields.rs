@@ -445,6 +445,11 @@ mod tests {
             ),
             (
                 HpaVersion::V2,
+                json!({"metadata": {"anotations": {}}}),
+                r#"unknown field "metadata.anotations", did you mean "metadata.annotations"?"#,
+            ),
+            (
+                HpaVersion::V2,
                 json!({"metadata": {"ownerReferences": [{"controler": true}]}}),
                 r#"unknown field "metadata.ownerReferences[0].controler", did you mean "metadata.ownerReferences[0].controller"?"#,
             ),
@@ -462,6 +467,11 @@ mod tests {
                 HpaVersion::V2,
                 json!({"spec": {"behavior": {"scaleDown": {"policies": [{"period": 1}]}}}}),
                 r#"unknown field "spec.behavior.scaleDown.policies[0].period", did you mean "spec.behavior.scaleDown.policies[0].periodSeconds"?"#,
+            ),
+            (
+                HpaVersion::V2,
+                json!({"spec": {"behavior": {"scaleDown": {"stabilisationWindowSeconds": 1}}}}),
+                r#"unknown field "spec.behavior.scaleDown.stabilisationWindowSeconds", did you mean "spec.behavior.scaleDown.stabilizationWindowSeconds"?"#,
             ),
             (
                 HpaVersion::V2,
@@ -487,6 +497,11 @@ mod tests {
                 HpaVersion::V1,
                 json!({"spec": {"targetCPUUtilizationPercentage": 1}}),
                 "",
+            ),
+            (
+                HpaVersion::V1,
+                json!({"spec": {"targetCPUUtilisationPercentage": 1}}),
+                r#"unknown field "spec.targetCPUUtilisationPercentage", did you mean "spec.targetCPUUtilizationPercentage"?"#,
             ),
             (
                 HpaVersion::V1,

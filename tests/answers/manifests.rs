@@ -7,21 +7,15 @@ use std::path::Path;
 use assert_cmd::Command;
 use kubectl_hpa::apimachinery::quantity::Quantity;
 use kubectl_hpa::args::Validate;
-use kubectl_hpa::engine;
-use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
-use kubectl_hpa::memory::Remembered;
-use kubectl_hpa::saved::assemble::assemble;
-use kubectl_hpa::saved::file::read_text;
-use kubectl_hpa::saved::objects::Objects;
-use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::Phase;
-use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
+use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::{Value, json};
 
 use crate::common::ran::{Ran, program, run};
-use crate::common::{build, recorded};
+use crate::common::{self, build, decide, recorded};
 
 const CHARTS: &str = "tests/charts";
 
@@ -42,6 +36,23 @@ fn state() -> String {
 /// A rendered chart.
 fn rendered(file: &str) -> String {
     std::fs::read_to_string(format!("{CHARTS}/rendered/{file}")).expect("a file")
+}
+
+const TARGET: &str = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}";
+
+/// A document with an HPA of this spec.
+fn hpa(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+    )
+}
+
+/// A document with the HPA `web` of these metrics.
+fn web_hpa(metrics: &str) -> String {
+    hpa(
+        "web",
+        &format!("{{maxReplicas: 10, {TARGET}, metrics: [{metrics}]}}"),
+    )
 }
 
 /// A document with the Deployment `web`: these fields of its spec, and the resources of its only container.
@@ -364,10 +375,8 @@ fn flags_go_before_manifests() {
 #[test]
 fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
     let hpa = |name: &str, target: &str| {
-        format!(
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {name}}}\n\
-             spec: {{maxReplicas: 3, scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {target}}}}}\n"
-        )
+        let target = TARGET.replace("web", target);
+        hpa(name, &format!("{{maxReplicas: 3, {target}}}"))
     };
     let workload = |kind: &str, name: &str| {
         format!("apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n")
@@ -595,12 +604,7 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
     let (saved, candidate) = (path("saved.json"), path("hpa.yaml"));
     predict("web", &["--save", &saved], "").text();
     let predict = |state: &str, metric: &str| {
-        let hpa = format!(
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
-             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  maxReplicas: 10\n  \
-             metrics: [{metric}]\n"
-        );
-        std::fs::write(&candidate, hpa).expect("a file");
+        std::fs::write(&candidate, web_hpa(metric)).expect("a file");
         let flags = ["-n", "shop", "-f", state, "--hpa", &candidate];
         let Ran { code, stdout, .. } = run(program().args(["predict", "web"]).args(flags));
         (code, stdout)
@@ -1041,14 +1045,8 @@ fn a_kind_may_be_in_small_letters() {
 /// What is said of manifests alone.
 #[test]
 fn manifests_alone() {
-    let hpa = |spec: &str| {
-        format!(
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec: {spec}\n"
-        )
-    };
-    let target =
-        |kind: &str| format!("scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: web}}");
-    let deployment = target("Deployment");
+    let hpa = |spec: &str| hpa("web", spec);
+    let (deployment, of) = (TARGET, |kind: &str| TARGET.replace("Deployment", kind));
     let cpu = "type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 10}}";
     let rps = "metric: {name: rps}, target: {type: AverageValue, averageValue: '10'}";
     let service = "describedObject: {apiVersion: v1, kind: Service, name: col}";
@@ -1169,13 +1167,13 @@ fn manifests_alone() {
         // No resource is found by the plural of a kind.
         (
             "explain",
-            hpa(&format!("{{{}, maxReplicas: 5}}", target("Deployments"))),
+            hpa(&format!("{{{}, maxReplicas: 5}}", of("Deployments"))),
             &[],
             "no matches for kind \"Deployments\" in group \"apps\"",
         ),
         (
             "predict",
-            hpa(&format!("{{{}, maxReplicas: 5}}", target("DaemonSet"))),
+            hpa(&format!("{{{}, maxReplicas: 5}}", of("DaemonSet"))),
             &["--replicas=3", "--cpu=80%"],
             "error: the kind DaemonSet has no scale: DaemonSet/web cannot be scaled",
         ),
@@ -1301,10 +1299,8 @@ fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
 #[test]
 fn what_two_texts_have_in_common_is_said_once() {
     let manifest = |group: &str, more: &str| {
-        format!(
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  maxReplicas: 5\n\
-             {more}  scaleTargetRef: {{apiVersion: {group}, kind: Deployment, name: web}}\n"
-        )
+        let target = TARGET.replace("apps/v1", group);
+        hpa("web", &format!("{{maxReplicas: 5, {more}{target}}}"))
     };
     let stderr = predict("web", &["--hpa=-"], &manifest("extensions/v1beta1", "")).stderr;
     let said = "it scales Deployment.extensions/web, but the HPA scales Deployment.apps/web";
@@ -1312,7 +1308,7 @@ fn what_two_texts_have_in_common_is_said_once() {
     let stdout = predict(
         "web",
         &["--hpa=-"],
-        &manifest("apps/v1", "  maxReplicas: 6\n"),
+        &manifest("apps/v1", "maxReplicas: 6, "),
     )
     .stdout;
     assert!(
@@ -1583,19 +1579,17 @@ fn findings_about_what_only_the_candidate_has() {
     let workload = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml"));
     let workload = workload.expect("a file");
     let (workload, _) = workload.split_once("---").expect("an HPA");
-    let metric = |container: &str, queue: &str| {
+    let metrics = |container: &str| {
         format!(
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
-             maxReplicas: 10\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  metrics:\n{queue}  \
-             - {{type: ContainerResource, containerResource: {{name: cpu, container: {container}, target: \
-             {{type: Utilization, averageUtilization: 80}}}}}}\n  \
-             - {{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 90}}}}}}\n"
+            "{{type: ContainerResource, containerResource: {{name: cpu, container: {container}, target: \
+             {{type: Utilization, averageUtilization: 80}}}}}}, \
+             {{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 90}}}}}}"
         )
     };
-    let queue = "  - {type: External, external: {metric: {name: queue}, target: {type: AverageValue, averageValue: 30}}}\n";
-    for (hpa, exit, expected) in [
+    let queue = "{type: External, external: {metric: {name: queue}, target: {type: AverageValue, averageValue: 30}}}, ";
+    for (metrics, exit, expected) in [
         (
-            metric("proxy", ""),
+            metrics("proxy"),
             0,
             "blocked-by-failed-metric: cpu in proxy fails, so the 4 replicas stay, although cpu proposes 2
              Follow the advice of container-metrics-missing.
@@ -1604,13 +1598,13 @@ fn findings_about_what_only_the_candidate_has() {
         ),
         // Its value was not asked for.
         (
-            metric("app", queue),
+            queue.to_owned() + &metrics("app"),
             2,
             "The input has no ExternalMetricValueList for queue
              hint: state what is missing, such as --metric queue=30; `",
         ),
     ] {
-        let text = format!("{hpa}---\n{workload}");
+        let text = format!("{}---\n{workload}", web_hpa(&metrics));
         let ran = predict("web", &["--hpa", "-", "-o", "wide"], &text);
         let shown = ran.shown();
         assert_eq!(ran.code, Some(exit), "{shown}");
@@ -1879,12 +1873,9 @@ fn findings_are_of_the_pods_after_a_rollout() {
     .code;
     assert_eq!(code, Some(3));
     let (workload, _) = text.split_once("---").expect("an HPA");
-    let of_proxy = format!(
-        "{workload}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\n\
-         spec:\n  maxReplicas: 10\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  \
-         metrics:\n  - {{type: ContainerResource, containerResource: {{name: cpu, container: proxy, target: \
-         {{type: Utilization, averageUtilization: 80}}}}}}\n"
-    );
+    let proxy = "{type: ContainerResource, containerResource: {name: cpu, container: proxy, target: {type: \
+                 Utilization, averageUtilization: 80}}}";
+    let of_proxy = format!("{workload}---\n{}", web_hpa(proxy));
     // The template has the container, and pods have it after the rollout.
     let fails = "--fail-on=container-metrics-missing";
     let flags = ["--cpu=proxy=40m", fails, "--at=1m"];
@@ -2388,10 +2379,6 @@ impl Edit {
     }
 }
 
-fn decide(input: &Input) -> Decision {
-    engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
-}
-
 /// Returns the Deployment `web`, as a manifest or, with its pods, as part of an input.
 fn deployment(template: &Value) -> Value {
     let mut template = template.clone();
@@ -2407,22 +2394,16 @@ fn deployment(template: &Value) -> Value {
     })
 }
 
-fn objects(items: &[Value]) -> Objects {
-    let mut objects = Objects {
-        are_manifests: true,
-        ..Objects::default()
-    };
-    let list = build::list_of("v1", "List", items);
-    read_text(&list, "the input", &mut objects).expect("objects");
-    objects
+/// Reads an input, or a part of it.
+fn read(items: &[Value]) -> Input {
+    common::read(&build::list_of("v1", "List", items)).expect("an input")
 }
 
-fn options() -> Options {
-    Options {
-        name: "web".to_owned(),
-        namespace: Some("default".to_owned()),
-        ..Options::default()
-    }
+/// Returns what a candidate of these documents assumes.
+fn assuming(documents: &[Value]) -> Assumptions {
+    let text = build::list_of("v1", "List", documents);
+    let candidate = common::candidate(&text, "web.yaml", Validate::Strict);
+    common::assuming(candidate.expect("a candidate"))
 }
 
 /// The recorded passes with all pods created from one template: the answer with another template as
@@ -2468,9 +2449,6 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
         let template = json!({
             "metadata": {"labels": first["metadata"]["labels"]}, "spec": first["spec"],
         });
-        let read = |items: &[Value]| {
-            assemble(objects(items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input")
-        };
         let input = read(&[&items[..], &[deployment(&template)]].concat());
         let before = decide(&input);
         for (edit, count, others) in applied.iter_mut().skip(number % 3).step_by(3) {
@@ -2495,11 +2473,7 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
                 }
             }
             let expected = read(&expected);
-            let candidate = objects(&[deployment(&edited)]);
-            let candidate = Candidate::find(&candidate, &options(), "web.yaml", Validate::Strict);
-            let mut assumptions = Assumptions::default();
-            assumptions.replace_hpa(candidate.expect("a candidate"));
-            let assumed = assumptions.apply(input.clone(), &before);
+            let assumed = assuming(&[deployment(&edited)]).apply(input.clone(), &before);
             // Some of the pods request less as a whole than their containers, which no template may.
             let is_refused = |e: &Error| {
                 let causes = ["aggregate container requests of", "pod limits of"];
@@ -2781,16 +2755,8 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
             items.extend([set("old", "1"), set("new", "2")]);
         }
         items.push(build::scale(count));
-        let input =
-            assemble(objects(&items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input");
-        let candidate = Candidate::find(
-            &objects(&[manifest]),
-            &options(),
-            "web.yaml",
-            Validate::Strict,
-        );
-        let mut assumptions = Assumptions::default();
-        assumptions.replace_hpa(candidate.expect("a candidate"));
+        let input = read(&items);
+        let assumptions = assuming(&[manifest]);
         let before = decide(&input);
         let (assumed, _) = assumptions.apply(input, &before).expect("an answer");
         assert_eq!(decide(&assumed).proposal.unwrap_or(0), expected, "{about}");
@@ -2835,12 +2801,8 @@ fn another_hpa_of_the_manifests_may_select_the_same_pods() {
     ];
     // Below its minimum, the other one has no selector before its second pass.
     for (least, is_blocked) in [(1, true), (2, false)] {
-        let input =
-            assemble(objects(&items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input");
-        let both = objects(&[hpa("web", 1), hpa("web-canary", least)]);
-        let candidate = Candidate::find(&both, &options(), "web.yaml", Validate::Strict);
-        let mut assumptions = Assumptions::default();
-        assumptions.replace_hpa(candidate.expect("a candidate"));
+        let input = read(&items);
+        let assumptions = assuming(&[hpa("web", 1), hpa("web-canary", least)]);
         let before = decide(&input);
         let (assumed, _) = assumptions.apply(input, &before).expect("an answer");
         assert_eq!(decide(&assumed).proposal.is_none(), is_blocked, "{least}");

@@ -4,7 +4,7 @@
 //! code that changes snapshots.
 
 use crate::common::ran::{Ran, program, run};
-use crate::common::{self, build, recorded};
+use crate::common::{self, build, decide, recorded};
 
 use std::sync::Arc;
 
@@ -12,15 +12,13 @@ use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
 use kubectl_hpa::args::Validate;
 use kubectl_hpa::backtest::Plan;
-use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::findings::remedy::Remedy;
 use kubectl_hpa::findings::{Code, FindingView, Severity};
-use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::saved::assemble::assemble;
+use kubectl_hpa::saved;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::hpa::{Behavior, Hpa, MetricSpec, MetricTarget};
@@ -31,22 +29,10 @@ use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::{Phase, Pod};
 use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
-use kubectl_hpa::whatif::overrides::{Assumptions, Candidate, Override};
+use kubectl_hpa::whatif::overrides::Override;
 use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 use recorded::{Case, first_difference};
 use serde_json::{Value, json};
-
-fn decide(input: &Input) -> Decision {
-    engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
-}
-
-/// What names the HPA.
-fn named() -> Options {
-    Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    }
-}
 
 /// Returns the input that flags of `predict` assume, and each change to it.
 fn assume(
@@ -371,21 +357,17 @@ fn a_candidate_gives_the_recorded_answer() {
             "minReplicas": 0,
             "maxReplicas": 7,
         });
-        let mut objects = Objects::default();
-        read_text(&manifest.to_string(), "candidate.json", &mut objects).expect("a manifest");
-        let candidate = Candidate::find(&objects, &named(), "candidate.json", Validate::Strict)
-            .expect("a manifest");
-        let mut objects = Objects::default();
-        read_text(&items.to_string(), "the input", &mut objects).expect("objects");
+        let text = manifest.to_string();
+        let candidate = common::candidate(&text, "candidate.json", Validate::Strict);
+        let candidate = candidate.expect("a manifest");
         let options = Options {
             name: "web".to_owned(),
             namespace: Some("default".to_owned()),
             also: candidate.asked.clone(),
             ..Options::default()
         };
-        let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
-        let mut assumptions = Assumptions::default();
-        assumptions.replace_hpa(candidate);
+        let input = saved::read(&items.to_string(), &options, Timestamp::UNIX_EPOCH);
+        let (input, assumptions) = (input.expect("an input"), common::assuming(candidate));
         let check = || {
             let applied = assumptions.apply(input.clone(), &decide(&input));
             let (assumed, _) = applied.map_err(|e| e.to_string())?;
@@ -658,12 +640,8 @@ fn a_pod_of_another_owner_stays_as_it_is() {
         "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
             "spec": {"containers": [container]}}},
     });
-    let mut objects = Objects::default();
-    read_text(&template.to_string(), "web.json", &mut objects).expect("a manifest");
-    let mut candidate = Assumptions::default();
-    candidate.replace_hpa(
-        Candidate::find(&objects, &named(), "web.json", Validate::Ignore).expect("one"),
-    );
+    let candidate = common::candidate(&template.to_string(), "web.json", Validate::Ignore);
+    let candidate = common::assuming(candidate.expect("one"));
     let read = |flags: &str| common::assumed(flags.split_whitespace()).expect("assumptions");
     let split = |of: &Input| -> (Vec<Pod>, Vec<Pod>) {
         let pods = of.snapshot.pods.iter().map(|pod| Pod::clone(pod));
@@ -2592,29 +2570,20 @@ fn containers_and_selectors_narrow_a_metric() {
 }
 
 #[test]
-fn a_candidate_for_another_target_is_refused() {
-    let manifest = |target: &str, flags: &[&str]| {
-        let text = format!(
-            "---
-{{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {{name: web}},
-              spec: {{maxReplicas: 3, scaleTargetRef: {{kind: Deployment, name: {target},
-                apiVersion: apps/v1}}}}}}"
-        );
-        let mut objects = Objects::default();
-        read_text(&text, "web.yaml", &mut objects).expect("a manifest");
+fn a_candidate_is_the_hpa_that_is_assumed() {
+    let manifest = |flags: &[&str]| {
+        let text = "---
+{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: web},
+              spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}}";
+        let candidate = common::candidate(text, "web.yaml", Validate::Strict);
         let mut assumptions = common::assumed(flags).expect("readable flags");
-        assumptions.replace_hpa(
-            Candidate::find(&objects, &named(), "web.yaml", Validate::Strict).expect("one"),
-        );
-        assumptions.apply(web(), &decide(&web()))
+        assumptions.replace_hpa(candidate.expect("one"));
+        assumptions
+            .apply(web(), &decide(&web()))
+            .expect("the same target")
     };
-    let error = manifest("api", &[]).expect_err("another target");
-    assert_eq!(
-        error.message,
-        "web.yaml: it scales Deployment/api, but the HPA scales Deployment/web"
-    );
     // Above its maximum of 3 the controller corrects without looking at metrics.
-    let (input, _) = manifest("web", &[]).expect("the same target");
+    let (input, _) = manifest(&[]);
     assert_eq!(decide(&input).outcome.scale_to, Some(3));
     // What was observed is not what the manifest says; its metric is the default of 80 %.
     let flags = [
@@ -2623,7 +2592,7 @@ fn a_candidate_for_another_target_is_refused() {
         "--set=behavior.scaleDown.stabilizationWindowSeconds=60",
         "--set=behavior.scaleUp=null",
     ];
-    let (_, overrides) = manifest("web", &flags).expect("the same target");
+    let (_, overrides) = manifest(&flags);
     let observed: Vec<_> = overrides
         .iter()
         .map(|own| own.observed.as_ref().map(ToString::to_string))
@@ -2632,7 +2601,7 @@ fn a_candidate_for_another_target_is_refused() {
         observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
         [None, Some("2"), Some("50%"), Some("100"), None, None]
     );
-    assert!(Candidate::find(&Objects::default(), &named(), "web.yaml", Validate::Strict).is_err());
+    assert!(common::candidate(&build::list([]), "web.yaml", Validate::Strict).is_err());
     assert_eq!(input.notes, web().notes);
 }
 
@@ -2643,11 +2612,8 @@ fn what_is_odd_about_a_candidate_is_said() {
 {kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: api, namespace: shop},
   spec: {maxReplicas: 30, targetCPU: 80, scaleTargetRef: {kind: Deployment, name: web,
     apiVersion: apps/v1}}}";
-    let mut objects = Objects::default();
-    read_text(text, "api.yaml", &mut objects).expect("a manifest");
-    let mut assumptions = Assumptions::default();
-    assumptions
-        .replace_hpa(Candidate::find(&objects, &named(), "api.yaml", Validate::Warn).expect("one"));
+    let candidate = common::candidate(text, "api.yaml", Validate::Warn);
+    let assumptions = common::assuming(candidate.expect("one"));
     let recommendations = vec![Recommendation {
         replicas: 9,
         time: web().snapshot.now,

@@ -21,10 +21,7 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::backtest::Compared;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
-use kubectl_hpa::saved::file::read_text;
-use kubectl_hpa::saved::objects::Objects;
-use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
+use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 use proptest::collection::vec;
@@ -73,18 +70,11 @@ fn flags(typed: &Overrides) -> NamedSpec {
 
 /// A candidate of a manifest.
 fn manifest(file: &str, spec: &Value) -> NamedSpec {
-    let mut objects = Objects::default();
-    read_text(&build::hpa(spec).to_string(), file, &mut objects).unwrap();
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    let candidate = Candidate::find(&objects, &options, file, Validate::Strict).unwrap();
-    let mut assumptions = Assumptions::read(&Overrides::default()).unwrap();
-    assumptions.replace_hpa(candidate);
+    let text = build::hpa(spec).to_string();
+    let candidate = common::candidate(&text, file, Validate::Strict).unwrap();
     NamedSpec {
         name: file.to_owned(),
-        assumptions,
+        assumptions: common::assuming(candidate),
     }
 }
 

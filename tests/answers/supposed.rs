@@ -114,16 +114,8 @@ fn apply(input: Input, assumptions: &Assumptions) -> Result<(Input, Vec<Override
 
 /// The documents of a candidate, as `--hpa` takes them from a file.
 fn candidate(file: &str, documents: &[Value]) -> Result<Candidate, Error> {
-    let mut objects = Objects {
-        are_manifests: true,
-        ..Objects::default()
-    };
-    read_text(&build::list(documents.to_vec()), file, &mut objects).expect("documents");
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    Candidate::find(&objects, &options, file, Validate::Strict)
+    let text = build::list(documents.to_vec());
+    common::candidate(&text, file, Validate::Strict)
 }
 
 /// The input with assumed pods, and the other assumptions.

@@ -15,15 +15,19 @@ use std::sync::{LazyLock, Mutex};
 
 use clap::{CommandFactory, FromArgMatches};
 use jiff::Timestamp;
-use kubectl_hpa::args::{self, Cli, Verb};
+use kubectl_hpa::args::{self, Cli, Validate, Verb};
+use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
+use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved;
+use kubectl_hpa::saved::file::read_text;
+use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::{Input, Options};
-use kubectl_hpa::whatif::overrides::Assumptions;
+use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use serde_json::Value;
 
 use ran::{Ran, program, run};
@@ -36,6 +40,32 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
         ..Options::default()
     };
     saved::read(text, &options, Timestamp::UNIX_EPOCH)
+}
+
+/// Decides with the likely history.
+pub(crate) fn decide(input: &Input) -> Decision {
+    engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
+}
+
+/// Reads a candidate for `web` from the text of a file, as `--hpa` does.
+pub(crate) fn candidate(text: &str, file: &str, validate: Validate) -> Result<Candidate, Error> {
+    let mut objects = Objects {
+        are_manifests: true,
+        ..Objects::default()
+    };
+    read_text(text, file, &mut objects)?;
+    let options = Options {
+        name: "web".to_owned(),
+        ..Options::default()
+    };
+    Candidate::find(&objects, &options, file, validate)
+}
+
+/// Returns what a candidate assumes.
+pub(crate) fn assuming(candidate: Candidate) -> Assumptions {
+    let mut assumptions = Assumptions::default();
+    assumptions.replace_hpa(candidate);
+    assumptions
 }
 
 /// Runs one pass, and returns the object that `-o json` prints about it.

@@ -11,7 +11,11 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lease};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
-use super::{Change, HPAS, POD_METRICS, PROGRAM, Ran, detached, directory, program, run, schema};
+use super::fleet::start;
+use super::{
+    Change, HPAS, POD_METRICS, PROGRAM, Ran, detached, directory, program, run, schema, signalled,
+    until,
+};
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
@@ -1040,33 +1044,16 @@ fn a_signal_before_the_write_or_during_it() {
         }
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let mut command = detached(PROGRAM);
-        command
-            .args(["apply", "web", "-n", "default", "--yes"])
-            .env("KUBECONFIG", config.path());
-        if name == "before the status" {
-            command.args(["--write-status", "--force-write-status", "--event"]);
-        }
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it runs");
+        let more: &[&str] = match name {
+            "before the status" => &["--write-status", "--force-write-status", "--event"],
+            _ => &[],
+        };
+        let apply = ["apply", "web", "-n", "default", "--yes"];
+        let child = start(&[&apply, more].concat(), &config);
         let begun = Instant::now();
         let has = |request: &super::api::Recorded| request.path == seen || request.method == seen;
-        while !server.requests().iter().any(has) {
-            assert!(
-                begun.elapsed() < Duration::from_secs(20),
-                "{name}: nothing came"
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let id = child.id().to_string();
-        let killed = std::process::Command::new("kill")
-            .args([signal, &id])
-            .status();
-        assert!(killed.expect("kill").success());
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        until(name, || server.requests().iter().any(has));
+        let ran = signalled(child, signal);
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "{name}: it went on"
@@ -1111,28 +1098,9 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
             });
         }
     });
-    let mut command = detached(PROGRAM);
-    command
-        .args(["apply", "web", "-n", "default", "--yes"])
-        .env("KUBECONFIG", config.path());
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    let begun = Instant::now();
-    while !held.load(Ordering::SeqCst) {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "no connection for the write"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.expect("kill").success());
-    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    let child = start(&["apply", "web", "-n", "default", "--yes"], &config);
+    until("a connection for the write", || held.load(Ordering::SeqCst));
+    let ran = signalled(child, "-INT");
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
     std::thread::sleep(Duration::from_secs(2));

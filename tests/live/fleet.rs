@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::api::{
     Server, When,
 };
 use super::metrics::external_metric;
-use super::{Ran, directory, program, recorded, run, schema};
+use super::{Ran, directory, program, recorded, run, schema, signalled, until};
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
@@ -701,24 +701,14 @@ fn what_there_is_when_a_signal_comes_is_told() {
         let config = server.kubeconfig(&Auth::Token("admin"));
         let child = start(&["explain", "-A", "-o", output], &config);
         let asked = |path: &str| server.requests().iter().any(|it| it.path.starts_with(path));
-        let begun = Instant::now();
         // Its pods and their usage are the last that a namespace asks for.
-        while !asked("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods")
-            || !asked("/api/v1/namespaces/yard/pods")
-        {
-            assert!(
-                begun.elapsed() < Duration::from_secs(20),
-                "nothing is asked"
-            );
-            sleep(Duration::from_millis(20));
-        }
+        until("the last request", || {
+            asked("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods")
+                && asked("/api/v1/namespaces/yard/pods")
+        });
         // The rest takes no request.
         sleep(Duration::from_secs(2));
-        let kill = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status();
-        assert!(kill.expect("kill runs").success());
-        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        let ran = signalled(child, signal);
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(
             ran.stderr

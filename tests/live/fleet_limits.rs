@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::api::{Auth, Clock, Cluster, Fault, Server, When};
 use super::fleet::{compare, counted, explain, fleet, measured, start, told, workload};
 use super::metrics::external_metric;
 use super::rounds::lacked_usage;
-use super::{directory, notes, program, recorded, run};
+use super::{directory, notes, program, recorded, run, signalled, until};
 
 /// Returns an empty cluster whose clock is the recorded one.
 fn empty() -> Cluster {
@@ -112,20 +112,9 @@ fn a_signal_before_there_is_a_list_is_told() {
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let child = start(&["explain", "-A"], &config);
-    let begun = Instant::now();
-    while server.requests().is_empty() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "nothing is asked"
-        );
-        sleep(Duration::from_millis(20));
-    }
+    until("a request", || !server.requests().is_empty());
     sleep(Duration::from_millis(300));
-    let kill = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("kill runs").success());
-    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
+    let ran = signalled(child, "-INT");
     assert_eq!((ran.code, &*ran.stdout), (Some(130), ""));
     assert!(
         ran.stderr
@@ -154,12 +143,8 @@ fn a_signal_leaves_what_a_namespace_has_so_far() {
         stdout.read_line(&mut text).expect("a line");
     }
     assert_eq!(text.lines().count(), 2);
-    let kill = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("kill runs").success());
+    let ran = signalled(child, "-INT");
     stdout.read_to_string(&mut text).expect("text");
-    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, text.lines().count()), (Some(130), 2));
     let told = "interrupted: 2 of 3 HPAs were explained\n";
     assert!(ran.stderr.ends_with(told), "{}", ran.stderr);

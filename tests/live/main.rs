@@ -38,7 +38,9 @@ mod usage;
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use api::{Auth, Clock, Cluster, Kubeconfig, Server};
 use assert_cmd::Command;
@@ -93,6 +95,31 @@ fn detached(program: impl AsRef<OsStr>) -> std::process::Command {
     }
     command.env("HOME", "/nonexistent").env("KUBERC", "off");
     command
+}
+
+/// Waits for another thread or process to do something.
+#[track_caller]
+fn until(what: &str, is_done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_done() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{what}: it never came"
+        );
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args([name, &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+/// Sends a signal, and returns how the program ends.
+fn signalled(child: Child, name: &str) -> Ran {
+    signal(&child, name);
+    Ran::of(child.wait_with_output().expect("it ends"))
 }
 
 /// A change to the recorded cluster.

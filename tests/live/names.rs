@@ -50,11 +50,19 @@ impl Drop for Installed {
 }
 
 /// Returns the installed kubectl. Machines without it have nothing to prove here.
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that does nothing should say so"
+)]
 pub(super) fn kubectl() -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&paths)
+    let found = env::split_paths(&paths)
         .map(|directory| directory.join("kubectl"))
-        .find(|path| path.is_file())
+        .find(|path| path.is_file());
+    if found.is_none() {
+        eprintln!("skipped: there is no kubectl");
+    }
+    found
 }
 
 /// Explains the recorded HPA with the words that lead to the verb.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::api::{Auth, Exec, Server};
 use super::apply::{cluster, writes};
-use super::{PROGRAM, detached, recorded};
+use super::{PROGRAM, detached, recorded, signal};
 
 /// Runs it with a standard output that is full and has no reader, and sends a signal again and again until
 /// it ends; returns the exit code and standard error.
@@ -131,19 +131,10 @@ fn pipe_at(name: &str) -> (tempfile::TempDir, String) {
 }
 
 /// Sends a signal after a while, and returns how the program ended.
-fn ended_by(mut child: std::process::Child, signal: &str) -> std::process::ExitStatus {
-    let id = child.id().to_string();
-    assert!(
-        child.try_wait().expect("a child").is_none(),
-        "it did not wait"
-    );
-    assert!(
-        Command::new("kill")
-            .args([signal, &id])
-            .status()
-            .expect("kill")
-            .success()
-    );
+fn ended_by(mut child: std::process::Child, name: &str) -> std::process::ExitStatus {
+    let ended = child.try_wait().expect("a child");
+    assert!(ended.is_none(), "it did not wait");
+    signal(&child, name);
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("a child") {

@@ -453,12 +453,7 @@ mod tests {
             let written = json!({"metadata": {"managedFields": [entry]}});
             build::with(build::hpa(&json!({})), &written)
         });
-        let lease = renewed.map(|time| {
-            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-                "spec": {"leaseDurationSeconds": 15, "acquireTime": date("01:00:00"),
-                    "renewTime": date(time)}})
-        });
+        let lease = renewed.map(|time| build::lease(&date(time)));
         let state = build::state(&json!({}));
         let items = [hpa, build::scale(4), state].into_iter();
         let items = Vec::from_iter(items.chain(lease).chain(also));
@@ -468,7 +463,7 @@ mod tests {
     #[test]
     fn a_leader_is_lost_only_if_nothing_shows_another() {
         let at = |time: &str| format!("2026-11-21T{time}Z").parse().unwrap();
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": true}]);
+        let owner = build::owned_by("apps/v1", "ReplicaSet", "web-1");
         let metadata =
             json!({"creationTimestamp": "2026-11-21T05:55:00Z", "ownerReferences": owner});
         let pod = build::with(build::pod("web-0"), &json!({ "metadata": metadata }));

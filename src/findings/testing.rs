@@ -170,17 +170,14 @@ fn row_of(code: Code, items: &[Value]) -> String {
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject, which is not among them.
 pub(crate) fn owned_by_keda(items: &[Value]) -> Vec<Value> {
-    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
-    with_hpa(items, &owner)
+    let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
+    with_hpa(items, &json!({"metadata": {"ownerReferences": owner}}))
 }
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
 pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
-    let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"scaleTargetRef": {"name": "web"}}});
-    [owned_by_keda(items), vec![build::with(own, object)]].concat()
+    let own = build::scaled_object("web", object);
+    [owned_by_keda(items), vec![own]].concat()
 }
 
 /// Returns conditions of a ScaledObject, whose messages hold a secret.

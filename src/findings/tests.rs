@@ -39,8 +39,7 @@ fn a_patch_of_what_a_tool_writes() {
         let items = with_spec(&items, &json!({"maxReplicas": 4}));
         with_hpa(&items, metadata)
     };
-    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
-        "kind": "Collector", "name": "traces", "controller": true}]}});
+    let owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "Collector", "traces")}});
     for (metadata, want) in [
         (
             managed("helm"),
@@ -70,8 +69,7 @@ fn a_patch_of_what_a_tool_writes() {
             "{text:?}"
         );
     }
-    let canary = json!({"metadata": {"ownerReferences": [{"apiVersion": "flagger.app/v1beta1",
-        "kind": "Canary", "name": "shop", "controller": true}]}});
+    let canary = json!({"metadata": {"ownerReferences": build::owned_by("flagger.app/v1beta1", "Canary", "shop")}});
     let mut copied = pass(&by_hpa(&canary));
     "web-primary".clone_into(&mut copied.input.snapshot.hpa.name);
     let text = views(&copied, &find(&copied));
@@ -110,8 +108,7 @@ fn an_edit_of_what_a_tool_writes() {
     let of_tool = json!({"metadata": {"managedFields": managers}, "spec": {"template": {
         "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}}});
     let deployment = build::with(build::deployment(1), &of_tool);
-    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
-        "controller": true}]);
+    let owner = build::owned_by("apps/v1", "Deployment", "web");
     let pods = json!({"metadata": {"ownerReferences": owner},
         "spec": {"containers": [{"name": "app", "resources": {}}]}});
     let bare = [
@@ -119,14 +116,10 @@ fn an_edit_of_what_a_tool_writes() {
         vec![deployment],
     ]
     .concat();
-    let scaled_object = json!({
-        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "queue", "namespace": "default", "managedFields": managers},
-        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
-    });
-    let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
-        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
-        "controller": true}]}});
+    let managed = json!({"metadata": {"managedFields": managers}, "spec": {"triggers": []}});
+    let scaled_object = build::scaled_object("queue", &managed);
+    let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "queue");
+    let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": owner}});
     let busy = with_hpa(&state(&[cpu()], &["80m"; 4]), &made);
     for (code, items, command, object) in [
         (
@@ -310,18 +303,14 @@ fn is_of_scaled_object(spec: &Value) -> bool {
 
 #[test]
 fn an_hpa_that_keda_makes() {
-    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
-        "uid": "1", "controller": true}]);
+    let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "queue");
     let made = |items: &[Value], spec: Value| {
         let patch = json!({"metadata": {"ownerReferences": owner}, "spec": spec});
         with_hpa(items, &patch)
     };
     let scaled_object = |annotations: Value| {
-        json!({
-            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-            "metadata": {"name": "queue", "namespace": "default", "annotations": annotations},
-            "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
-        })
+        let more = json!({"metadata": {"annotations": annotations}, "spec": {"triggers": []}});
+        build::scaled_object("queue", &more)
     };
     let external = |name: &str, target: &Value, values: &[&str]| {
         let mut values = build::queue(values);
@@ -342,8 +331,7 @@ fn an_hpa_that_keda_makes() {
     let paused_out = scaled_object(json!({"autoscaling.keda.sh/paused-scale-out": "true"}));
     let value = build::value("75");
     let none = json!({});
-    let container = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let container = build::resource_of("cpu", "ap", &build::utilization(50));
     let removal =
         "If that is not meant, remove behavior.scaleDown.selectPolicy of ScaledObject/queue.";
     let window = "Wait until 06:05:00Z.";

@@ -637,9 +637,7 @@ mod tests {
         let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
         let metrics = json!([
             build::resource("cpu", &build::utilization(50)),
-            {"type": "ContainerResource", "containerResource": {
-                "name": "memory", "container": "app",
-                "target": {"type": "AverageValue", "averageValue": "100Mi"}}},
+            build::resource_of("memory", "app", &build::average("100Mi")),
             {"type": "External", "external": {
                 "metric": {"name": "queue_depth", "selector": {"matchLabels": {"queue": "a\"b"}}},
                 "target": {"type": "AverageValue", "averageValue": "30"}}},

@@ -684,16 +684,15 @@ fn states() -> Vec<ToldPass> {
     all.push(("a surge".to_owned(), Pass::run(surge)));
     // A ScaledObject that is paused in one direction.
     let paused = {
-        let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-            "uid": "1", "controller": true}]);
+        let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
         let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
         let own = build::with(
             hpa(disabled),
             &json!({"metadata": {"ownerReferences": owner}}),
         );
-        let object = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {
-            "name": "web", "namespace": "default",
-            "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}});
+        let annotations = json!({"autoscaling.keda.sh/paused-scale-in": "true"});
+        let object =
+            build::scaled_object("web", &json!({"metadata": {"annotations": annotations}}));
         let items = [build::state(&json!({})), own, build::scale(4), object];
         common::read(&build::list(items.into_iter().chain(pods("10m")))).expect("a state")
     };

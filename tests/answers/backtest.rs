@@ -887,11 +887,7 @@ fn a_candidate_may_have_other_metrics() {
 /// unchanged HPA says which it is.
 #[test]
 fn a_candidate_uses_another_part_of_the_same_load() {
-    let of = |container: &str| {
-        let source =
-            json!({"name": "cpu", "container": container, "target": build::utilization(50)});
-        json!({"type": "ContainerResource", "containerResource": source})
-    };
+    let of = |container: &str| build::resource_of("cpu", container, &build::utilization(50));
     let spec = |metrics: &[Value]| json!({"minReplicas": 1, "maxReplicas": 20, "metrics": metrics});
     let pods = build::resource("cpu", &build::utilization(50));
     let specs = [

@@ -572,8 +572,7 @@ fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
             "metric": {"name": "depth", "selector": {"matchLabels": {"queue": queue}}},
             "target": {"type": "AverageValue", "averageValue": average}}})
     };
-    let of_container = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "app", "target": build::utilization(50)}});
+    let of_container = build::resource_of("cpu", "app", &build::utilization(50));
     let mut history = history();
     for (name, kind, value) in [("cpu", "utilization", 90.0), ("depth", "average", 10.0)] {
         history

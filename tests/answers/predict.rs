@@ -626,8 +626,7 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
 /// it is no model for others either, although it is the newest, and the first by name.
 #[test]
 fn a_pod_of_another_owner_stays_as_it_is() {
-    let owner =
-        json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true}]);
+    let owner = build::owned_by("apps/v1", "StatefulSet", "db");
     let own = json!({"metadata": {"ownerReferences": owner}, "status": {"startTime": "2026-11-21T05:50:00Z"},
         "spec": {"containers": [build::requesting("app", "500m")]}});
     let input = web_beside([
@@ -877,8 +876,7 @@ fn running_objects_are_not_changed_for_an_assumed_template() {
             "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
                 "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}},
         });
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d",
-            "controller": true}]);
+        let owner = build::owned_by("apps/v1", "ReplicaSet", "web-5d");
         let labels = json!({"app": "web", "pod-template-hash": "5d"});
         let own = json!({"metadata": {"labels": labels, "ownerReferences": owner},
             "spec": {"containers": [container]}});
@@ -893,8 +891,7 @@ fn running_objects_are_not_changed_for_an_assumed_template() {
         common::read(&build::list(items)).expect("a state")
     };
     let cpu = build::resource("cpu", &build::utilization(50));
-    let near = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let near = build::resource_of("cpu", "ap", &build::utilization(50));
     let (bare, app) = (json!({"name": "app"}), build::requesting("app", "100m"));
     for (metric, container, flags, command) in [
         (&cpu, &bare, &[][..], Some("kubectl set resources")),
@@ -946,8 +943,7 @@ fn pods_that_are_left_have_the_running_template() {
         let metrics = [build::resource("cpu", &build::utilization(50))];
         let hpa = build::hpa(&json!({"scaleTargetRef": target, "metrics": metrics}));
         let mut items = vec![hpa, build::scale(3), build::state(&json!({})), set];
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
-            "controller": true}]);
+        let owner = build::owned_by("apps/v1", "StatefulSet", "web");
         let labels = json!({"controller-revision-hash": "web-1"});
         let injected = json!({"metadata": {"labels": labels, "ownerReferences": owner},
             "spec": {"containers": [app, {"name": "istio-proxy"}]}});
@@ -1019,8 +1015,7 @@ fn advice_follows_the_strategy_of_a_manifest() {
             stated,
         ];
         let own = json!({"metadata": {"labels": {"controller-revision-hash": "web-1"},
-            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
-                "controller": true}]}});
+            "ownerReferences": build::owned_by("apps/v1", "StatefulSet", "web")}});
         for name in ["web-0", "web-1"] {
             let mut pod = build::with(build::pod(name), &own);
             if of_pods.is_none() {
@@ -1161,13 +1156,10 @@ fn running_pods_get_values_where_there_are_none() {
 /// Controllers of v1.30 evaluate no container's metric while a pod lacks the container's usage.
 #[test]
 fn a_share_needs_the_usage_of_every_container() {
-    let target = build::utilization(50);
-    let source = json!({"name": "cpu", "container": "app", "target": target});
+    let metric = build::resource_of("cpu", "app", &build::utilization(50));
     let other = json!({"containers": [{"name": "side", "usage": {"cpu": "50m"}}]});
     let read = common::read(&build::list([
-        build::hpa(
-            &json!({"metrics": [{"type": "ContainerResource", "containerResource": source}]}),
-        ),
+        build::hpa(&json!({"metrics": [metric]})),
         build::scale(2),
         build::state(&json!({"kubernetesVersion": "v1.30.14"})),
         build::pod("web-0"),
@@ -2133,8 +2125,7 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     }
     // Both metrics look at the same usage.
     let mut two = sidecars();
-    let own = json!({"name": "cpu", "container": "app", "target": build::utilization(50)});
-    let own = json!({"type": "ContainerResource", "containerResource": own});
+    let own = build::resource_of("cpu", "app", &build::utilization(50));
     two.snapshot
         .hpa
         .spec
@@ -2169,8 +2160,7 @@ fn a_percentage_is_refused_only_where_it_has_no_base() {
     };
     let (whole, failing) = (without_request(as_a_whole()), without_request(sidecars()));
     let mut two = failing.clone();
-    let own = json!({"name": "cpu", "container": "app", "target": build::utilization(50)});
-    let own = json!({"type": "ContainerResource", "containerResource": own});
+    let own = build::resource_of("cpu", "app", &build::utilization(50));
     let metrics = &mut two.snapshot.hpa.spec.metrics;
     metrics.push(serde_json::from_value(own).expect("a metric"));
     two.snapshot.metrics.push(MetricAnswer::PodMetrics);
@@ -2470,11 +2460,7 @@ fn an_amount_of_a_resource_has_a_unit_that_leaves_no_doubt() {
 
 /// One pod with two containers and two queues: 50m of 100m and 20m of 50m are used, 10 and 20 wait.
 fn several() -> Input {
-    let resource = |container: &str| {
-        let target = build::utilization(50);
-        let source = json!({"name": "cpu", "container": container, "target": target});
-        json!({"type": "ContainerResource", "containerResource": source})
-    };
+    let resource = |name: &str| build::resource_of("cpu", name, &build::utilization(50));
     let queue = |queue: &str| {
         let selector =
             json!({"external": {"metric": {"selector": {"matchLabels": {"queue": queue}}}}});

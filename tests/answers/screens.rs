@@ -1119,8 +1119,7 @@ starting       -     100m  missing        0  has no metrics; until they arrive
 succeeded      -     100m  missing        0  has succeeded and therefore has no metric; until it is removed
 "#);
     let container = |target: &Value| {
-        let source = json!({"name": "cpu", "container": "wbe", "target": target});
-        let metric = json!({"type": "ContainerResource", "containerResource": source});
+        let metric = build::resource_of("cpu", "wbe", target);
         said_of_pods(&with_pods(&metric, &pods, &metrics), false)
     };
     insta::assert_snapshot!(container(&build::average("50m")), @r#"

@@ -34,8 +34,14 @@ fn memory() -> Value {
 }
 
 fn of_container() -> Value {
-    json!({"type": "ContainerResource", "containerResource":
-        {"name": "cpu", "container": "app", "target": build::utilization(70)}})
+    build::resource_of("cpu", "app", &build::utilization(70))
+}
+
+/// A ScaledObject with a share of the CPU, and with these fields of its spec.
+fn scaled_object(name: &str, spec: &Value) -> Value {
+    let trigger = json!({"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}});
+    let object = build::scaled_object(name, &json!({"spec": {"triggers": [trigger]}}));
+    build::with(object, &json!({"spec": spec}))
 }
 
 /// One metric of each type, with flags that state its value, and whether they need requests.
@@ -354,12 +360,7 @@ fn names_with_braces_are_taken_as_they_are() {
 
 #[test]
 fn what_is_missing_is_asked_for() {
-    let scaled_object = json!({
-        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1,
-            "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
-    });
+    let scaled_object = scaled_object("web", &json!({"minReplicaCount": 1}));
     let with_status = |replicas: i32, there: i32| {
         let mut target = deployment(replicas);
         target["status"] = json!({"replicas": there});
@@ -599,9 +600,8 @@ fn a_share_of_a_request_that_a_container_lacks_is_known_to_fail() {
         .push(json!({"name": "side", "image": "side", "resources": {"requests": {"cpu": "100m"}}}));
     template["resources"] = json!({"requests": {"cpu": "1"}});
     let share = |container: &Value| {
-        let target = build::utilization(60);
-        json!({"type": "ContainerResource",
-            "containerResource": {"name": "cpu", "container": container, "target": target}})
+        let name = container.as_str().expect("a name");
+        build::resource_of("cpu", name, &build::utilization(60))
     };
     for (container, fails) in [(name, true), (json!("side"), false)] {
         let mut own = hpa(&build::resource("cpu", &build::utilization(50)));
@@ -720,12 +720,8 @@ fn a_second_hpa_for_the_target_is_found() {
         &json!({"spec": {"scaleTargetRef": {"name": "db"}}}),
     );
     let scaled_object = |name: &str, uid: &str| {
-        json!({
-            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-            "metadata": {"name": name, "namespace": "default", "uid": uid},
-            "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1,
-                "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
-        })
+        let object = scaled_object(name, &json!({"minReplicaCount": 1}));
+        build::with(object, &json!({"metadata": {"uid": uid}}))
     };
     // Only KEDA knows its metric, which does not matter if there is another HPA.
     let mut open = scaled_object("events", "");
@@ -827,12 +823,7 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
     let typo = build::with(web(), &json!({"spec": {"behavior": {"scaleup": {}}}}));
     let mut of_v1 = web();
     of_v1["apiVersion"] = "autoscaling/v1".into();
-    let scaled_object = json!({
-        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCounts": 5,
-            "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
-    });
+    let scaled_object = scaled_object("web", &json!({"minReplicaCounts": 5}));
     let cpus = "resources.requests[cpus]: Invalid value: \"cpus\": must be a standard resource";
     for (own, target, cause) in [
         (

@@ -5,7 +5,7 @@
 //! controller said.
 
 use crate::common;
-use crate::common::build::{self, average, pod_metrics, queue, utilization};
+use crate::common::build::{self, average, pod_metrics, queue, resource_of, utilization};
 
 use kubectl_hpa::apiserver::admit::{AdmissionError, admit};
 use kubectl_hpa::apiserver::default::AdmissionRules;
@@ -306,8 +306,7 @@ fn controllers() -> Vec<Case> {
         // Locked since 1.30: stating the gate makes no difference.
         Case::new(
             "container metrics whose gate is off",
-            json!({"metrics": [{"type": "ContainerResource", "containerResource":
-                {"name": "cpu", "container": "app", "target": utilization(50)}}]}),
+            json!({"metrics": [resource_of("cpu", "app", &utilization(50))]}),
         )
         .at(1)
         .stating(json!({"featureGates": {"HPAContainerMetrics": false}}))
@@ -323,8 +322,7 @@ fn controllers() -> Vec<Case> {
         Case::new(
             "container metrics whose gate was off before",
             json!({
-                "metrics": [{"type": "ContainerResource", "containerResource":
-                    {"name": "cpu", "container": "app", "target": utilization(50)}}],
+                "metrics": [resource_of("cpu", "app", &utilization(50))],
                 "status": {"desiredReplicas": 1, "conditions": [{"type": "", "status": ""}]},
             }),
         )
@@ -391,8 +389,7 @@ fn controllers() -> Vec<Case> {
         // 2 ready pods.
         Case::new(
             "a container that a pod does not have",
-            json!({"metrics": [{"type": "ContainerResource", "containerResource":
-                {"name": "cpu", "container": "app", "target": utilization(50)}}]}),
+            json!({"metrics": [resource_of("cpu", "app", &utilization(50))]}),
         )
         .with(one())
         .with([pod("web-1", "Running", &json!({"containers": [{"name": "other"}]}))])
@@ -555,8 +552,7 @@ fn manifests() -> Vec<(Value, Vec<Causes>)> {
     let v2 = |spec: Value| manifest(&spec);
     let below_min =
         "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`";
-    let container = json!([{"type": "ContainerResource", "containerResource":
-        {"name": "cpu", "container": "app", "target": utilization(50)}}]);
+    let container = json!([resource_of("cpu", "app", &utilization(50))]);
     vec![
         // 1.23.0 and 1.35.6 have one check for everything below 1.
         (

@@ -84,6 +84,35 @@ pub(crate) fn deployment(replicas: i32) -> Value {
     })
 }
 
+/// Returns the ScaledObject of the target with these fields.
+pub(crate) fn scaled_object(name: &str, more: &Value) -> Value {
+    let object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": metadata(name),
+        "spec": {"scaleTargetRef": {"name": "web"}},
+    });
+    with(object, more)
+}
+
+/// Returns the controller's Lease, which it has held for hours.
+pub(crate) fn lease(renewed: &str) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+            "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": renewed},
+    })
+}
+
+/// Returns the event of the HPA that the controller has scaled its target.
+pub(crate) fn rescale(size: i32, reason: &str, time: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": metadata(&format!("web.{time}")),
+        "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {reason}"),
+        "type": "Normal", "count": 1, "firstTimestamp": time, "lastTimestamp": time,
+    })
+}
+
 /// Returns a controller of v1.36.2 with these fields.
 pub(crate) fn state(more: &Value) -> Value {
     let state = json!({
@@ -102,6 +131,11 @@ pub(crate) fn pod(name: &str) -> Value {
         "status": {"phase": "Running", "startTime": "2026-11-21T05:00:00Z", "conditions": [
             {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:10Z"}]},
     })
+}
+
+/// Returns the `ownerReferences` of an object with a controller.
+pub(crate) fn owned_by(api_version: &str, kind: &str, name: &str) -> Value {
+    json!([{"apiVersion": api_version, "kind": kind, "name": name, "controller": true}])
 }
 
 /// Returns a container that requests CPU.
@@ -139,6 +173,12 @@ pub(crate) fn external_values(items: impl IntoIterator<Item = Value>) -> Value {
 /// Returns the target for a resource of all containers.
 pub(crate) fn resource(name: &str, target: &Value) -> Value {
     json!({"type": "Resource", "resource": {"name": name, "target": target}})
+}
+
+/// Returns the target for a resource of one container.
+pub(crate) fn resource_of(name: &str, container: &str, target: &Value) -> Value {
+    let source = json!({"name": name, "container": container, "target": target});
+    json!({"type": "ContainerResource", "containerResource": source})
 }
 
 /// Returns the target for the average of a metric of each pod.

@@ -268,8 +268,7 @@ mod tests {
     #[test]
     fn a_container_that_a_partition_keeps_from_pods() {
         let state = |partition: i32| {
-            let metric = json!({"type": "ContainerResource", "containerResource": {
-                "name": "cpu", "container": "app", "target": build::utilization(50)}});
+            let metric = build::resource_of("cpu", "app", &build::utilization(50));
             let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
             let mut items = with_hpa(&stated(&[metric], &["50m", "50m"]), &target);
             let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},

@@ -6,8 +6,7 @@ use crate::build;
 use crate::findings::testing::with_state;
 
 pub(crate) fn container(name: &str) -> Value {
-    json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": name, "target": build::utilization(50)}})
+    build::resource_of("cpu", name, &build::utilization(50))
 }
 
 /// Returns the state with a failing request.

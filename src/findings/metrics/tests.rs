@@ -528,14 +528,12 @@ fn a_container_without_metrics() {
     // The pods of the target have the template's containers; a Job's pod has the same label.
     let of_job = {
         let labels = json!({"app": "web", "pod-template-hash": "5d"});
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d",
-            "controller": true}]);
+        let owner = build::owned_by("apps/v1", "ReplicaSet", "web-5d");
         let own = json!({"metadata": {"labels": labels, "ownerReferences": owner},
             "spec": {"containers": [build::requesting("app", "100m")]}});
         let usages = json!({"containers": [{"name": "app", "usage": {"cpu": "50m"}}]});
         let mut items = with(&with(&renamed("app"), "Pod", &own), "PodMetrics", &usages);
-        let job = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed",
-            "controller": true}]);
+        let job = build::owned_by("batch/v1", "Job", "seed");
         let patch = json!({"metadata": {"ownerReferences": job},
             "spec": {"containers": [build::requesting("seed", "100m")]}});
         items.push(build::with(build::pod("seed-x"), &patch));

@@ -319,14 +319,6 @@ mod tests {
 
     #[test]
     fn a_controller_that_makes_no_passes() {
-        let lease = |renewed: &str| {
-            json!({
-                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-                "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
-                    "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": renewed},
-            })
-        };
         let created = |time: &str| {
             build::with(
                 build::hpa(&json!({})),
@@ -346,9 +338,7 @@ mod tests {
                 json!({"creationTimestamp": "2026-11-21T05:30:00Z", "ownerReferences": owners});
             build::with(build::pod("web-9"), &json!({ "metadata": metadata }))
         };
-        let owned = |kind: &str, api: &str| {
-            pod(json!([{"apiVersion": api, "kind": kind, "name": "web-1", "controller": true}]))
-        };
+        let owned = |kind: &str, api: &str| pod(build::owned_by(api, kind, "web-1"));
         let foreign = build::with(
             rescale(8, 80),
             &json!({"source": {"component": "an-operator"}}),
@@ -360,45 +350,45 @@ mod tests {
             "lastTimestamp": "2026-11-21T05:30:00Z",
         });
         let acquired = json!({"spec": {"acquireTime": "2026-11-21T05:59:50.000000Z"}});
-        let new = build::with(lease("2026-11-21T05:59:58.000000Z"), &acquired);
+        let new = build::with(build::lease("2026-11-21T05:59:58.000000Z"), &acquired);
         for (hpa, lease, want) in [
-            (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
+            (earlier.clone(), vec![build::lease(lapsed)], Some("lapsed")),
             // Its holder makes passes until the lease ends.
             (
                 earlier.clone(),
-                vec![lease("2026-11-21T04:58:50.000000Z")],
+                vec![build::lease("2026-11-21T04:58:50.000000Z")],
                 Some("lapsed"),
             ),
             (
                 earlier.clone(),
-                vec![lease("2026-11-21T05:59:58.000000Z")],
+                vec![build::lease("2026-11-21T05:59:58.000000Z")],
                 None,
             ),
             // Others need no controller manager.
             (
                 earlier.clone(),
-                vec![lease(lapsed), foreign],
+                vec![build::lease(lapsed), foreign],
                 Some("lapsed"),
             ),
             (
                 earlier.clone(),
-                vec![lease(lapsed), pod(json!([]))],
+                vec![build::lease(lapsed), pod(json!([]))],
                 Some("lapsed"),
             ),
             (
                 earlier.clone(),
-                vec![lease(lapsed), owned("Node", "v1")],
+                vec![build::lease(lapsed), owned("Node", "v1")],
                 Some("lapsed"),
             ),
             // It has created pods since, tried to scale, or written a status, so its lease is a different one.
             (
                 earlier.clone(),
-                vec![lease(lapsed), owned("ReplicaSet", "apps/v1")],
+                vec![build::lease(lapsed), owned("ReplicaSet", "apps/v1")],
                 None,
             ),
-            (earlier.clone(), vec![lease(lapsed), followed], None),
-            (earlier, vec![lease(lapsed), rescale(8, 80)], None),
-            (settled(4), vec![lease(lapsed)], None),
+            (earlier.clone(), vec![build::lease(lapsed), followed], None),
+            (earlier, vec![build::lease(lapsed), rescale(8, 80)], None),
+            (settled(4), vec![build::lease(lapsed)], None),
             (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
             (created("2026-11-21T05:50:00Z"), vec![new], None),
             (created("2026-11-21T05:59:40Z"), vec![], None),

@@ -210,11 +210,8 @@ mod tests {
                         "above" => "cpu resource utilization above target",
                         _ => "All metrics below target",
                     };
-                    json!({"apiVersion": "v1", "kind": "Event",
-                        "metadata": {"name": format!("e{minute}"), "namespace": "default"},
-                        "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
-                        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {reason}"),
-                        "type": "Normal", "count": count, "firstTimestamp": time, "lastTimestamp": time})
+                    let event = build::rescale(size, reason, &time);
+                    build::with(event, &json!({"count": count}))
                 })
             });
             let all = found(&items.into_iter().chain(events).collect::<Vec<_>>());

@@ -742,8 +742,7 @@ mod tests {
     /// The controller of a Deployment sets the replicas of its ReplicaSets, not the HPA controller.
     #[test]
     fn replicas_of_a_target_that_something_owns() {
-        let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
-            "uid": "1", "controller": true}]);
+        let owners = build::owned_by("apps/v1", "Deployment", "shop");
         let hpa = writes("kube-controller-manager", "scale");
         let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
             let kind = json!({ "kind": kind });
@@ -775,7 +774,7 @@ mod tests {
             assert_eq!(owner("ReplicaSet", &owners, &hand, max), own);
         }
         // What the controller of another kind does is shown by the replicas alone.
-        let custom = json!([{"apiVersion": "example.com/v1", "kind": "Shop", "name": "shop", "controller": true}]);
+        let custom = build::owned_by("example.com/v1", "Shop", "shop");
         let program = writes("shop-operator", "");
         assert_eq!(
             owner("ReplicaSet", &custom, &program, 20),
@@ -1107,10 +1106,7 @@ mod tests {
         // The metrics need some of them.
         assert_eq!(advice(8, &slow), "Change maxReplicas if 5 is right.");
         // Without a controller, only that can be mended.
-        let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-            "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
-                "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:55:00.000000Z"}});
+        let lapsed = build::lease("2026-11-21T05:55:00.000000Z");
         for (manager, subresource, follows) in [
             ("kubectl-hpa", "scale", Some(Code::ControllerSilent)),
             ("kubectl-edit", "", Some(Code::ControllerSilent)),

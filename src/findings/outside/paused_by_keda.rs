@@ -202,8 +202,7 @@ mod tests {
 
     #[test]
     fn a_scaled_object_that_is_paused() {
-        let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-            "uid": "1", "controller": true}]);
+        let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
         let owned = |behavior: Value| {
             let metric = build::resource("cpu", &build::utilization(50));
             let spec = json!({"metrics": [metric], "behavior": behavior});
@@ -214,10 +213,8 @@ mod tests {
         };
         let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
         let object = |annotations: Value| {
-            vec![json!({
-                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
-            })]
+            let annotated = json!({"metadata": {"annotations": annotations}});
+            vec![build::scaled_object("web", &annotated)]
         };
         let (out, whole, replicas) = (
             "autoscaling.keda.sh/paused-scale-out",
@@ -323,18 +320,15 @@ mod tests {
     #[test]
     fn replicas_that_keda_fixes_with_the_bounds() {
         let fixed = |annotations: Value, least: i32, most: i32| {
-            let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-                "uid": "1", "controller": true}]);
+            let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
             let metric = build::resource("cpu", &build::utilization(50));
             let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
             let hpa = build::with(
                 build::hpa(&spec),
                 &json!({"metadata": {"ownerReferences": owner}}),
             );
-            let object = json!({
-                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-                "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
-            });
+            let annotated = json!({"metadata": {"annotations": annotations}});
+            let object = build::scaled_object("web", &annotated);
             let items = [unknown_memory(), hpa, build::scale(3), object];
             let found = only(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
             let Facts::PausedByKeda(facts) = found.facts else {
@@ -356,11 +350,8 @@ mod tests {
     #[test]
     fn an_hpa_that_keda_has_taken_away() {
         let object = |name: &str, key: &str, value: &str| {
-            json!({
-                "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-                "metadata": {"name": name, "namespace": "shop", "annotations": {key: value}},
-                "spec": {"scaleTargetRef": {"name": "web"}},
-            })
+            let more = json!({"metadata": {"namespace": "shop", "annotations": {key: value}}});
+            build::scaled_object(name, &more)
         };
         let (paused, replicas) = (
             "autoscaling.keda.sh/paused",

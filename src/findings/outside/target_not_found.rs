@@ -464,8 +464,7 @@ mod tests {
         let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
         let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
         let custom = with_hpa(&busy, &target("Stack", "example.com/v1"));
-        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
-            "name": "web", "uid": "s", "controller": true}]}});
+        let owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "Stack", "web")}});
         let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
         let custom = with(&custom, "Scale", &five);
         let custom = with_hpa(

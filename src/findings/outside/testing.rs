@@ -56,14 +56,12 @@ pub(crate) fn writes(manager: &str, subresource: &str) -> Value {
 }
 
 pub(crate) fn rescale(size: i32, count: i32) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Event",
-        "metadata": {"name": format!("web.{size}"), "namespace": "default"},
-        "involvedObject": {"kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "web"},
-        "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: cpu above target"),
-        "count": count,
-        "firstTimestamp": "2026-11-21T05:00:00Z", "lastTimestamp": "2026-11-21T05:59:48Z",
-    })
+    let event = build::rescale(size, "cpu above target", "2026-11-21T05:59:48Z");
+    let first = "2026-11-21T05:00:00Z";
+    build::with(
+        event,
+        &json!({"metadata": {"name": format!("web.{size}")}, "count": count, "firstTimestamp": first}),
+    )
 }
 
 pub(crate) fn with_pods(

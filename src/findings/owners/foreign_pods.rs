@@ -337,15 +337,15 @@ mod tests {
         let job = owned("Job", "migrate-1", &json!({}));
         let set = |owner: &str| {
             json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "odd", "namespace": "default", "ownerReferences": [
-                    {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "controller": true}]},
+                "metadata": {"name": "odd", "namespace": "default",
+                    "ownerReferences": build::owned_by("apps/v1", "Deployment", owner)},
                 "spec": {"replicas": 1}, "status": {"replicas": 1}})
         };
         let odd = is_of(&owned("ReplicaSet", "odd", &json!({})));
         let followed = |owner| [&odd[..], &[set(owner)]].concat();
         let cron = json!({"apiVersion": "batch/v1", "kind": "Job",
-            "metadata": {"name": "migrate-1", "namespace": "default", "ownerReferences": [
-                {"apiVersion": "batch/v1", "kind": "CronJob", "name": "migrate", "controller": true}]},
+            "metadata": {"name": "migrate-1", "namespace": "default",
+                    "ownerReferences": build::owned_by("batch/v1", "CronJob", "migrate")},
             "status": {}});
         let no_owners = state(&[cpu()], &["50m", "50m", "150m"]);
         let custom = |items: &[Value]| of_kind(items, "example.com/v1", "App");

@@ -213,8 +213,7 @@ mod tests {
                 "metadata": {"name": format!("web-{hash}"), "namespace": "default",
                     "labels": {"app": "web", "pod-template-hash": hash},
                     "annotations": {"deployment.kubernetes.io/revision": revision},
-                    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
-                        "controller": true}]},
+                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
                 "spec": {"replicas": 1}, "status": {"replicas": 1}})
         };
         let surge = json!({"status": {"replicas": 4}});

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::build;
+
 /// Returns the owner of an object, with the labels that it gives its pods.
 pub(crate) fn owned(kind: &str, name: &str, labels: &Value) -> Value {
     let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
-    json!({"metadata": {"labels": labels, "ownerReferences": [
-        {"apiVersion": group, "kind": kind, "name": name, "controller": true}]}})
+    json!({"metadata": {"labels": labels, "ownerReferences": build::owned_by(group, kind, name)}})
 }
 
 /// Returns a pod of a ReplicaSet of a Deployment.

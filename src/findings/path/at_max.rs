@@ -870,11 +870,8 @@ mod tests {
         let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));
         let dropped = |sizes: &[(i32, &str, &str)]| {
             let events = sizes.iter().map(|(size, side, time)| {
-                let message = format!("New size: {size}; reason: cpu resource utilization {side} target");
-                json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("e{time}"), "namespace": "default"},
-                    "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
-                    "reason": "SuccessfulRescale", "message": message, "type": "Normal", "count": 1,
-                    "firstTimestamp": format!("2026-11-21T{time}Z"), "lastTimestamp": format!("2026-11-21T{time}Z")})
+                let reason = format!("cpu resource utilization {side} target");
+                build::rescale(*size, &reason, &format!("2026-11-21T{time}Z"))
             });
             at_max(&busy.iter().cloned().chain(events).collect::<Vec<_>>())
                 .dropped

@@ -160,8 +160,7 @@ mod tests {
             let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
             let pod = foreign.iter_mut().find(is_it).unwrap();
             pod["metadata"]["labels"]["pod-template-hash"] = json!("5d");
-            pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": kind,
-                "name": "web-5d", "controller": true}]);
+            pod["metadata"]["ownerReferences"] = build::owned_by("apps/v1", kind, "web-5d");
         }
         assert_eq!(follows(&foreign), Some(Code::ForeignPods));
     }

@@ -549,14 +549,9 @@ mod tests {
     /// Four replicas at a maximum of 4 or a minimum of 4, with an event of a minute and an HPA that was written then.
     #[test]
     fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
-        let event = |message: &str, at: &str| {
-            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
-                "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
-                "reason": "SuccessfulRescale", "message": message, "count": 1,
-                "firstTimestamp": at, "lastTimestamp": at})
-        };
-        let above = "New size: 4; reason: Current number of replicas above Spec.MaxReplicas";
-        let below = "New size: 4; reason: Current number of replicas below Spec.MinReplicas";
+        let event = |reason: &str, at: &str| build::rescale(4, reason, at);
+        let above = "Current number of replicas above Spec.MaxReplicas";
+        let below = "Current number of replicas below Spec.MinReplicas";
         let written = |at: &str| {
             json!({"metadata": {"managedFields": [{"manager": "argocd-controller", "operation": "Update",
                 "time": at, "fieldsV1": {"f:spec": {"f:maxReplicas": {}, "f:minReplicas": {}}}}]}})
@@ -626,10 +621,7 @@ mod tests {
                 most("90m"),
                 vec![
                     event(above, at),
-                    event(
-                        "New size: 4; reason: All metrics below target",
-                        "2026-11-21T05:59:30Z",
-                    ),
+                    event("All metrics below target", "2026-11-21T05:59:30Z"),
                 ],
                 None,
             ),

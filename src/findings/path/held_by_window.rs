@@ -413,8 +413,7 @@ mod tests {
         let values = build::external_values([json!({"metricName": "rps", "value": "1200"})]);
         let idle = [idle, vec![values]].concat();
         let bytes = build::average("500");
-        let of_app = json!({"type": "ContainerResource",
-            "containerResource": {"name": "memory", "container": "app", "target": bytes}});
+        let of_app = build::resource_of("memory", "app", &bytes);
         let both = state(&[build::resource("memory", &bytes), of_app], &["50m"; 2]);
         let both = with(&both, "PodMetrics", &usage);
         let latency = build::external("latency_p99", &build::average("500m"));

@@ -387,11 +387,9 @@ mod tests {
                 "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
         };
         let along_with = |more: Vec<Value>| [none.clone(), more].concat();
-        let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "App",
-            "name": "web", "uid": "s", "controller": true}]}});
+        let owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "App", "web")}});
         let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
-        let scaled = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-            "metadata": {"name": "other", "namespace": "default"}, "spec": {"scaleTargetRef": {"name": "web"}}});
+        let scaled = build::scaled_object("other", &json!({}));
         // Their scales are their own.
         let of_objects: Vec<Value> = none
             .iter()

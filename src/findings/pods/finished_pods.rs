@@ -143,7 +143,7 @@ mod tests {
         let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
         // Pods of a Job are not deleted, as it may still need them.
         let owned_by = |kind: &str| {
-            let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
+            let owner = build::owned_by("v1", kind, "build");
             let patch = json!({"metadata": {"ownerReferences": owner}});
             with_pods(&is("Failed"), &["web-1"], &patch)
         };

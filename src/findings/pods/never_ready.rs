@@ -270,8 +270,7 @@ mod tests {
     /// Before 1.33 a pod without a value fails a ContainerResource metric for all of them.
     #[test]
     fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
-        let metric = json!({"type": "ContainerResource", "containerResource": {
-            "name": "cpu", "container": "app", "target": build::utilization(50)}});
+        let metric = build::resource_of("cpu", "app", &build::utilization(50));
         let start = build::with(
             unready_since("2026-11-21T05:00:00Z"),
             &waiting("CrashLoopBackOff", 9),

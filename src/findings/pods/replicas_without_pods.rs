@@ -362,8 +362,7 @@ mod tests {
         let woken = [gone.clone(), vec![scaled_up]].concat();
         let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
-                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
-                    "controller": true}]},
+                "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
             "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}}});
         let owner = json!({"apiVersion": "v1", "kind": "Service", "name": "web", "uid": "2", "controller": true});
         let of_other = build::with(
@@ -407,16 +406,13 @@ mod tests {
             of_job(&set, "web-0")
         };
         let set = with_pods(&set, &["web-2"], &flaps);
-        let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-            "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
-                "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:51:00.000000Z"}});
+        let lapsed = build::lease("2026-11-21T05:51:00.000000Z");
         let seen = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
             "subresource": "status", "time": "2026-11-21T05:59:51Z"}]}});
         let seen = with_hpa(&off, &seen);
         let of_another = [seen, vec![lapsed.clone()]].concat();
-        let late = json!({"spec": {"renewTime": "2026-11-21T05:58:00.000000Z"}});
-        let silent_of_late = [off.clone(), vec![build::with(lapsed.clone(), &late)]].concat();
+        let late = build::lease("2026-11-21T05:58:00.000000Z");
+        let silent_of_late = [off.clone(), vec![late]].concat();
         let silent = [off.clone(), vec![lapsed.clone()]].concat();
         let by_hand = {
             let early = json!({"metadata": {"creationTimestamp": "2026-11-21T05:40:00Z"}});

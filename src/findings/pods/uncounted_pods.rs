@@ -856,8 +856,7 @@ mod tests {
         assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
         assert_eq!(named_by(&young), None);
         // A container with another name is why no pod has a value.
-        let container = json!({"type": "ContainerResource", "containerResource": {
-            "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+        let container = build::resource_of("cpu", "ap", &build::utilization(50));
         let unknown = state(&[container], &["80m", "80m"]);
         assert!(only(Code::UnknownContainer, &unknown).is_some());
         assert_eq!(uncounted(&unknown), None);

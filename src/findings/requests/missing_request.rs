@@ -654,7 +654,7 @@ mod tests {
         let items = owned(&two, &json!([build::requesting("app", "100m")]));
         let job = |number: usize, containers: &Value| {
             let name = format!("seed-{number}");
-            let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": true}]);
+            let owner = build::owned_by("batch/v1", "Job", &name);
             let patch = json!({"metadata": {"ownerReferences": owner},
                 "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
             build::with(build::pod(&name), &patch)
@@ -735,7 +735,7 @@ mod tests {
         let app = json!([build::requesting("app", "100m")]);
         let both = json!([build::requesting("app", "100m"), bare]);
         let job = {
-            let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed", "controller": true}]);
+            let owner = build::owned_by("batch/v1", "Job", "seed");
             let patch = json!({"metadata": {"ownerReferences": owner},
                 "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
             [
@@ -755,7 +755,7 @@ mod tests {
         let rollout = |template: &Value, containers: Value, newest: &str| {
             let mut items = owned(&two, template);
             let set = |hash: &str, revision: &str| {
-                let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+                let owner = build::owned_by("apps/v1", "Deployment", "web");
                 json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
                     "name": format!("web-{hash}"), "namespace": "default", "ownerReferences": owner,
                     "labels": {"app": "web", "pod-template-hash": hash},
@@ -793,8 +793,8 @@ mod tests {
         let made_of = |items: &[Value], containers: &Value| {
             let mut items = items.to_vec();
             items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
-                    "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+                "metadata": {"name": "web-5d", "namespace": "default",
+                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
                 "spec": {"template": {"spec": {"containers": containers}}}}));
             items
         };
@@ -837,8 +837,7 @@ mod tests {
                 &json!({"spec": {"containers": three}}),
             )
         };
-        let unknown = json!({"metadata": {"ownerReferences": [
-            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "unknown", "controller": true}]}});
+        let unknown = json!({"metadata": {"ownerReferences": build::owned_by("apps/v1", "ReplicaSet", "unknown")}});
         let of_unknown_owner = with_pod(&closed("proxy"), "web-0", &unknown);
         let failed = |items: &[Value]| {
             let patch = json!({"spec": {"containers": unset}, "status": {"phase": "Failed"}});
@@ -1212,8 +1211,7 @@ mod tests {
         let target =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
         let bare = json!([{"name": "app", "resources": {"requests": {"memory": "1Gi"}}}]);
-        let owner = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web",
-            "controller": true}]);
+        let owner = build::owned_by("argoproj.io/v1alpha1", "Rollout", "web");
         let items = state(&[cpu()], &["50m"]);
         let patch = json!({"metadata": {"ownerReferences": owner}, "spec": {"containers": bare}});
         let items = with(&items, "Pod", &patch);
@@ -1270,8 +1268,7 @@ mod tests {
         let state_of = |strategy: Value, others: usize, from: usize| {
             let pods = vec!["50m"; 2 + others];
             let items = state(&[cpu()], &pods);
-            let owner =
-                json!([{"apiVersion": "apps/v1", "kind": kind, "name": "web", "controller": true}]);
+            let owner = build::owned_by("apps/v1", kind, "web");
             let labels = json!({"app": "web", "controller-revision-hash": "web-1"});
             let patch = json!({"metadata": {"labels": labels, "ownerReferences": owner},
                 "spec": {"containers": [{"name": "app"}]}});
@@ -1297,7 +1294,7 @@ mod tests {
         let replaced = |strategy| state_of(strategy, 1, 0);
         let unset = json!({"spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
         let lacking = |strategy| with(&replaced(strategy), kind, &unset);
-        let owner = json!([{"apiVersion": "example.com/v1", "kind": "Db", "name": "web", "controller": true}]);
+        let owner = build::owned_by("example.com/v1", "Db", "web");
         let of_owner = |items: &[Value]| {
             with(
                 items,

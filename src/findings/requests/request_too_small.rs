@@ -348,7 +348,7 @@ mod tests {
         let unlimited = {
             let pods = with(&hot, "Pod", &json!({"spec": {"containers": [limited]}}));
             let mut items = owned(&pods, &json!([build::requesting("app", "100m")]));
-            let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+            let owner = build::owned_by("apps/v1", "Deployment", "web");
             let labels = json!({"app": "web", "pod-template-hash": "5d"});
             items.push(json!({
                 "apiVersion": "apps/v1", "kind": "ReplicaSet",

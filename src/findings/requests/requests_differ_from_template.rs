@@ -399,8 +399,8 @@ mod tests {
         let made_of = |items: &[Value], request: &str| {
             let mut items = items.to_vec();
             items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
-                    "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+                "metadata": {"name": "web-5d", "namespace": "default",
+                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
                 "spec": {"template": {"spec": {"containers": [build::requesting("app", request)]}}}}));
             items
         };
@@ -443,8 +443,7 @@ mod tests {
         let same = json!([build::requesting("app", "100m")]);
         let by_tool = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:paused": {}}}}]}});
-        let by_owner = json!({"metadata": {"ownerReferences": [
-            {"apiVersion": "example.com/v1", "kind": "Shop", "name": "web", "controller": true}]}});
+        let by_owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "Shop", "web")}});
         let little = owned(&two, &json!([build::requesting("app", "25m")]));
         let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
         let to_rollout = json!({"spec": {"scaleTargetRef": argo}});
@@ -473,7 +472,7 @@ mod tests {
         let whole = json!({"resources": {"requests": {"cpu": "600m"}}});
         let partition = |first: i32| json!({"rollingUpdate": {"partition": first}});
         let of_replica_set = of_kind(differing.clone(), "ReplicaSet");
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+        let owner = build::owned_by("apps/v1", "Deployment", "web");
         let of_owned = with(
             &of_replica_set,
             "ReplicaSet",
@@ -481,8 +480,7 @@ mod tests {
         );
         let proxy = build::requesting("proxy", "200m");
         let beside = with_container(&with_vpa("Auto"), &proxy, "80m", "20m");
-        let job =
-            json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "other", "controller": true}]);
+        let job = build::owned_by("batch/v1", "Job", "other");
         let other = json!({"metadata": {"ownerReferences": job},
             "spec": {"containers": [build::requesting("app", "2")]}});
         let foreign = with_pod(&with_vpa("Auto"), "web-1", &other);

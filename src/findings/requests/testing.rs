@@ -11,7 +11,7 @@ pub(crate) fn cpu_of(percent: i32) -> Value {
 
 /// Adds the Deployment of the pods, named after the ReplicaSet, with these containers in its template.
 pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
-    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "controller": true}]);
+    let owner = build::owned_by("apps/v1", "ReplicaSet", "web-5d");
     let labels = json!({"app": "web", "pod-template-hash": "5d"});
     let mut items = with(
         items,

@@ -759,8 +759,7 @@ mod tests {
     fn a_percentage_that_is_meant() {
         let average = build::average("70");
         let plain = state(&[build::resource("cpu", &average)], &["180m"]);
-        let container = json!({"type": "ContainerResource",
-            "containerResource": {"name": "cpu", "container": "app", "target": average}});
+        let container = build::resource_of("cpu", "app", &average);
         let scaled = of_keda(&plain, &json!({}));
         let told = |items: &[Value]| {
             let text = said(Code::SuspectUnit, items);

@@ -242,8 +242,7 @@ mod tests {
             ("ReplicaSet", "api-5d", 0),
             ("StatefulSet", "web", 0),
         ] {
-            let owner =
-                json!([{"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": true}]);
+            let owner = build::owned_by("apps/v1", kind, owner);
             let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {
                 "name": "web-0", "namespace": "default", "ownerReferences": owner,
                 "labels": {"tier": "front", "pod-template-hash": "5d"}}});

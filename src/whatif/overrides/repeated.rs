@@ -278,8 +278,7 @@ mod tests {
     /// proxy.
     fn pass() -> Pass {
         let queue = build::external("queue{q=a}", &build::average("5"));
-        let memory = json!({"type": "ContainerResource", "containerResource":
-            {"name": "memory", "container": "app", "target": build::average("1Gi")}});
+        let memory = build::resource_of("memory", "app", &build::average("1Gi"));
         let metrics = [
             build::resource("cpu", &build::utilization(50)),
             queue,

@@ -577,7 +577,7 @@ fn effect_of(replicas: i32, current: i32) -> Effect {
 mod tests {
     use jiff::Timestamp;
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::build;
@@ -674,17 +674,13 @@ mod tests {
     /// Usage given to a pod that had none makes what other metrics read incomplete.
     #[test]
     fn metrics_of_the_same_pods_are_decided_as_by_whole_passes() {
-        let of_container = |name: &str, container: &str, target: Value| {
-            let source = json!({"name": name, "container": container, "target": target});
-            json!({"type": "ContainerResource", "containerResource": source})
-        };
         let metrics = [
             build::resource("cpu", &build::utilization(50)),
-            of_container("cpu", "app", build::utilization(60)),
-            of_container("cpu", "proxy", build::average("20m")),
+            build::resource_of("cpu", "app", &build::utilization(60)),
+            build::resource_of("cpu", "proxy", &build::average("20m")),
             build::resource("cpu", &build::average("70m")),
             build::resource("memory", &build::average("1Gi")),
-            of_container("memory", "app", build::average("1Gi")),
+            build::resource_of("memory", "app", &build::average("1Gi")),
             build::external("queue", &build::value("5")),
             build::external("absent", &build::average("5")),
         ];

@@ -72,8 +72,7 @@ impl World {
 /// Returns a pod of a Job that the selector matches, too, ready since some time, which uses 350m of the 500m that it
 /// requests.
 fn foreign(container: &str, since: &str) -> Vec<Json> {
-    let owner =
-        json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "load", "controller": true}]);
+    let owner = build::owned_by("batch/v1", "Job", "load");
     let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": since});
     let own = json!({"metadata": {"ownerReferences": owner},
         "spec": {"containers": [build::requesting(container, "500m")]},
@@ -390,11 +389,8 @@ fn a_trace_states_the_load_of_all_pods() {
 /// pod. With 200m of its own, it is 4.
 #[test]
 fn containers_keep_their_parts_of_the_load() {
-    let container = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "app",
-        "target": {"type": "AverageValue", "averageValue": "50m"}}});
-    let pod = json!({"type": "Resource", "resource": {
-        "name": "cpu", "target": {"type": "AverageValue", "averageValue": "1"}}});
+    let container = build::resource_of("cpu", "app", &build::average("50m"));
+    let pod = build::resource("cpu", &build::average("1"));
     let mut snapshot = World::new(json!({"metrics": [container, pod]}), &[40, 60]).snapshot();
     for item in &mut snapshot.pod_metrics {
         let proxy = ContainerUsage {
@@ -776,11 +772,8 @@ fn what_cannot_be_played_is_an_error() {
             "{span} {trace}"
         );
     }
-    let container = json!({"type": "ContainerResource", "containerResource": {
-        "name": "cpu", "container": "app",
-        "target": {"type": "AverageValue", "averageValue": "50m"}}});
-    let pod = json!({"type": "Resource", "resource": {
-        "name": "cpu", "target": {"type": "AverageValue", "averageValue": "50m"}}});
+    let container = build::resource_of("cpu", "app", &build::average("50m"));
+    let pod = build::resource("cpu", &build::average("50m"));
     let both = World::new(json!({"metrics": [pod, container]}), &[50, 50]);
     let trace = "time,app=cpu,cpu\n15s,200m,100m\n";
     let result = play_with(both.snapshot(), plan("1m", trace), &mut Vec::new());

@@ -173,29 +173,23 @@ const RULES_OF_BETA: ObjectShape = ObjectShape {
     nested: &[POLICIES],
 };
 
-pub(super) const FLAT_METRICS: ObjectShape = ObjectShape::of::<legacy::MetricSpec>(&[
+pub(super) const FLAT_METRICS: ObjectShape = ObjectShape::of::<legacy::spec::Metric>(&[
     (
         "object",
-        ObjectShape::of::<legacy::ObjectMetricSource>(&[
-            ("target", REFERENCE),
-            ("selector", SELECTOR),
-        ]),
+        ObjectShape::of::<legacy::spec::Object>(&[("target", REFERENCE), ("selector", SELECTOR)]),
     ),
     (
         "pods",
-        ObjectShape::of::<legacy::PodsMetricSource>(&[("selector", SELECTOR)]),
+        ObjectShape::of::<legacy::spec::Pods>(&[("selector", SELECTOR)]),
     ),
-    (
-        "resource",
-        ObjectShape::of::<legacy::ResourceMetricSource>(&[]),
-    ),
+    ("resource", ObjectShape::of::<legacy::spec::Resource>(&[])),
     (
         "containerResource",
-        ObjectShape::of::<legacy::ContainerResourceMetricSource>(&[]),
+        ObjectShape::of::<legacy::spec::ContainerResource>(&[]),
     ),
     (
         "external",
-        ObjectShape::of::<legacy::ExternalMetricSource>(&[("metricSelector", SELECTOR)]),
+        ObjectShape::of::<legacy::spec::External>(&[("metricSelector", SELECTOR)]),
     ),
 ]);
 

@@ -11,65 +11,77 @@ use crate::snapshot::hpa::{
     self, CrossVersionObjectReference, MetricIdentifier, MetricTarget, MetricValueStatus,
 };
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct MetricSpec {
-    #[serde(rename = "type")]
-    type_: String,
-    object: Option<ObjectMetricSource>,
-    pods: Option<PodsMetricSource>,
-    resource: Option<ResourceMetricSource>,
-    container_resource: Option<ContainerResourceMetricSource>,
-    external: Option<ExternalMetricSource>,
+/// Declares the types of a metric in the spec or in the status: only the names of three fields differ.
+macro_rules! flat_metric {
+    ($mod:ident, $value:ident, $average_value:ident, $average_utilization:ident) => {
+        pub(crate) mod $mod {
+            use super::{CrossVersionObjectReference, Deserialize, LabelSelector, Quantity};
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct Metric {
+                #[serde(rename = "type")]
+                pub(super) type_: String,
+                pub(super) object: Option<Object>,
+                pub(super) pods: Option<Pods>,
+                pub(super) resource: Option<Resource>,
+                pub(super) container_resource: Option<ContainerResource>,
+                pub(super) external: Option<External>,
+            }
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct Object {
+                pub(super) target: CrossVersionObjectReference,
+                pub(super) metric_name: String,
+                pub(super) $value: Option<Quantity>,
+                pub(super) selector: Option<LabelSelector>,
+                pub(super) average_value: Option<Quantity>,
+            }
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct Pods {
+                pub(super) metric_name: String,
+                pub(super) $average_value: Option<Quantity>,
+                pub(super) selector: Option<LabelSelector>,
+            }
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct Resource {
+                pub(super) name: String,
+                pub(super) $average_utilization: Option<i32>,
+                pub(super) $average_value: Option<Quantity>,
+            }
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct ContainerResource {
+                pub(super) name: String,
+                pub(super) $average_utilization: Option<i32>,
+                pub(super) $average_value: Option<Quantity>,
+                pub(super) container: String,
+            }
+
+            #[derive(Default, Deserialize)]
+            #[serde(rename_all = "camelCase", default)]
+            pub(crate) struct External {
+                pub(super) metric_name: String,
+                pub(super) metric_selector: Option<LabelSelector>,
+                pub(super) $value: Option<Quantity>,
+                pub(super) $average_value: Option<Quantity>,
+            }
+        }
+    };
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ObjectMetricSource {
-    target: CrossVersionObjectReference,
-    metric_name: String,
-    target_value: Option<Quantity>,
-    selector: Option<LabelSelector>,
-    average_value: Option<Quantity>,
-}
+flat_metric! { spec, target_value, target_average_value, target_average_utilization }
+flat_metric! { status, current_value, current_average_value, current_average_utilization }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct PodsMetricSource {
-    metric_name: String,
-    target_average_value: Option<Quantity>,
-    selector: Option<LabelSelector>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ResourceMetricSource {
-    name: String,
-    target_average_utilization: Option<i32>,
-    target_average_value: Option<Quantity>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ContainerResourceMetricSource {
-    name: String,
-    target_average_utilization: Option<i32>,
-    target_average_value: Option<Quantity>,
-    container: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct ExternalMetricSource {
-    metric_name: String,
-    metric_selector: Option<LabelSelector>,
-    target_value: Option<Quantity>,
-    target_average_value: Option<Quantity>,
-}
-
-impl From<MetricSpec> for hpa::MetricSpec {
+impl From<spec::Metric> for hpa::MetricSpec {
     /// Converts a metric. A missing value is zero here, not absent.
-    fn from(spec: MetricSpec) -> Self {
+    fn from(spec: spec::Metric) -> Self {
         Self {
             type_: spec.type_,
             object: spec.object.map(|source| hpa::ObjectMetricSource {
@@ -164,65 +176,9 @@ fn or_zero(quantity: Option<Quantity>) -> Quantity {
     quantity.unwrap_or_default()
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct MetricStatus {
-    #[serde(rename = "type")]
-    type_: String,
-    object: Option<ObjectMetricStatus>,
-    pods: Option<PodsMetricStatus>,
-    resource: Option<ResourceMetricStatus>,
-    container_resource: Option<ContainerResourceMetricStatus>,
-    external: Option<ExternalMetricStatus>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ObjectMetricStatus {
-    target: CrossVersionObjectReference,
-    metric_name: String,
-    current_value: Option<Quantity>,
-    selector: Option<LabelSelector>,
-    average_value: Option<Quantity>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct PodsMetricStatus {
-    metric_name: String,
-    current_average_value: Option<Quantity>,
-    selector: Option<LabelSelector>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ResourceMetricStatus {
-    name: String,
-    current_average_utilization: Option<i32>,
-    current_average_value: Option<Quantity>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ContainerResourceMetricStatus {
-    name: String,
-    current_average_utilization: Option<i32>,
-    current_average_value: Option<Quantity>,
-    container: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ExternalMetricStatus {
-    metric_name: String,
-    metric_selector: Option<LabelSelector>,
-    current_value: Option<Quantity>,
-    current_average_value: Option<Quantity>,
-}
-
-impl From<MetricStatus> for hpa::MetricStatus {
+impl From<status::Metric> for hpa::MetricStatus {
     /// Converts a status of a v1 annotation or of v2beta1.
-    fn from(metric: MetricStatus) -> Self {
+    fn from(metric: status::Metric) -> Self {
         Self {
             type_: metric.type_,
             object: metric.object.map(|status| hpa::ObjectMetricStatus {

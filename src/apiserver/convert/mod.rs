@@ -281,7 +281,8 @@ struct V1Status {
 fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
     let mut hpa = object.convert(HpaVersion::V1);
     let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
-    if let Some(metrics) = read_annotation::<Vec<legacy::MetricSpec>>(annotations, "metrics", notes)
+    if let Some(metrics) =
+        read_annotation::<Vec<legacy::spec::Metric>>(annotations, "metrics", notes)
     {
         // The percentage of the spec, if there is one, comes last.
         let converted = metrics.into_iter().map(MetricSpec::from);
@@ -299,7 +300,7 @@ fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
 }
 
 /// Converts the statuses of flat metrics.
-fn converted(statuses: Vec<legacy::MetricStatus>) -> Vec<MetricStatus> {
+fn converted(statuses: Vec<legacy::status::Metric>) -> Vec<MetricStatus> {
     statuses.into_iter().map(MetricStatus::from).collect()
 }
 
@@ -347,7 +348,7 @@ struct V2beta1Spec {
     scale_target_ref: CrossVersionObjectReference,
     min_replicas: Option<i32>,
     max_replicas: i32,
-    metrics: Vec<legacy::MetricSpec>,
+    metrics: Vec<legacy::spec::Metric>,
 }
 
 #[derive(Default, Deserialize)]
@@ -358,7 +359,7 @@ struct V2beta1Status {
     last_scale_time: Option<Timestamp>,
     current_replicas: i32,
     desired_replicas: i32,
-    current_metrics: Option<Vec<legacy::MetricStatus>>,
+    current_metrics: Option<Vec<legacy::status::Metric>>,
     conditions: Vec<Condition>,
 }
 

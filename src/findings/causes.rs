@@ -9,15 +9,6 @@ use super::{About, Code, Facts, Finding, Remedy, Severity};
 use crate::engine::decision::Block;
 use crate::pass::Pass;
 
-/// The findings about a pass, one of which may follow from another.
-pub(crate) struct Others<'o> {
-    pub(crate) pass: &'o Pass,
-    /// The finding that may follow.
-    pub(crate) finding: &'o Finding,
-    /// All findings, in the order of causes.
-    pub(crate) found: &'o [Finding],
-}
-
 impl Finding {
     /// Returns the finding's place in the order of causes.
     pub fn rank(&self) -> Rank {
@@ -94,7 +85,7 @@ impl Finding {
     }
 }
 
-impl Others<'_> {
+impl About<'_> {
     /// Returns the code of the first finding that meets a condition.
     pub(crate) fn first(&self, is_cause: impl Fn(&Finding) -> bool) -> Option<Code> {
         let first = self.found.iter().find(|it| is_cause(it));
@@ -148,11 +139,7 @@ impl Others<'_> {
     pub(crate) fn endless_rollout(&self) -> Option<Code> {
         let never = |it: &Finding| matches!(&it.facts, Facts::NeverReady(it) if it.is_current);
         let cause = self.first(never)?;
-        let (pass, finding) = (self.pass, self.finding);
-        let advice = finding
-            .facts
-            .kind()
-            .advice(&About::new(pass, finding, self.found));
+        let advice = self.finding.facts.kind().advice(self);
         (advice.remedy == Remedy::WaitForRollout).then_some(cause)
     }
 
@@ -212,12 +199,10 @@ impl Others<'_> {
 /// Links each finding that follows from another to that one, and moves it behind that one. In a chain of findings, each
 /// is linked to the one that has the remedy. The findings are in the order of causes.
 pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
-    let others = found.iter().map(|finding| Others {
-        pass,
-        finding,
-        found,
-    });
-    let causes: Vec<Option<Code>> = others.map(|others| others.cause()).collect();
+    let findings = found.iter();
+    let causes: Vec<Option<Code>> = findings
+        .map(|it| About::new(pass, it, found).cause())
+        .collect();
     let codes: Vec<Code> = found.iter().map(Finding::code).collect();
     let cause_of = |code: &Code| causes[codes.iter().position(|it| it == code)?];
     for (finding, cause) in found.iter_mut().zip(&causes) {

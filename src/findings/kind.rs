@@ -2,7 +2,6 @@
 
 use super::about::About;
 use super::advice::Advice;
-use super::causes::Others;
 use super::scope::Aspect;
 use super::wording::pod_objects;
 use super::{Case, Code, Finding};
@@ -18,7 +17,7 @@ pub(crate) trait Kind {
         Self: Sized;
 
     /// Returns the finding that this one follows from, if any.
-    fn cause(&self, _: &Others<'_>) -> Option<Code> {
+    fn cause(&self, _: &About<'_>) -> Option<Code> {
         None
     }
 

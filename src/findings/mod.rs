@@ -46,7 +46,6 @@ use serde::{Serialize, Serializer};
 pub(crate) use about::About;
 pub(crate) use advice::Advice;
 pub(crate) use case::Case;
-pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
 pub(crate) use kind::Kind;
 pub(crate) use remedy::Remedy;

@@ -6,7 +6,7 @@ pub(crate) use serde_json::json;
 pub(crate) use super::scaled_object::OwnScaledObject;
 pub(crate) use super::wording::{first_of, names, names_of, pod_names, them};
 pub(crate) use super::{
-    About, Advice, Case, Code, Command, Edited, Facts, Finding, Kind, Others, Remedy, Severity,
+    About, Advice, Case, Code, Command, Edited, Facts, Finding, Kind, Remedy, Severity,
 };
 pub(crate) use crate::apimachinery::names::shell_word;
 pub(crate) use crate::engine::decision::{Decision, Direction, LimitStep, MetricStep};

@@ -24,7 +24,7 @@ pub(crate) struct About<'a> {
     pub(crate) pass: &'a Pass,
     pub(crate) finding: &'a Finding,
     /// All findings about the pass.
-    found: &'a [Finding],
+    pub(super) found: &'a [Finding],
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) hpa: &'a Hpa,
 }

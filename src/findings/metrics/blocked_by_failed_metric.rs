@@ -48,9 +48,9 @@ impl Kind for BlockedByFailedMetric {
         Some(Finding::explaining(Severity::Error, facts).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         let is_failed = |metric: &usize| self.failed.contains(metric);
-        others.first(|it| it.facts.kind().failed_metrics().iter().any(is_failed))
+        about.first(|it| it.facts.kind().failed_metrics().iter().any(is_failed))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -33,16 +33,16 @@ impl Kind for ContainerMetricsMissing {
             .collect()
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let finding = others.finding;
-        let uncounted = others.first(|it| match &it.facts {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        let finding = about.finding;
+        let uncounted = about.first(|it| match &it.facts {
             Facts::UncountedPods(facts) => !facts.count && it.pods() == finding.pods(),
             _ => false,
         });
         let is_info = finding.severity == Severity::Info;
         uncounted
             .filter(|_| is_info)
-            .or_else(|| others.endless_rollout())
+            .or_else(|| about.endless_rollout())
     }
 
     fn failed_metrics(&self) -> Vec<usize> {

@@ -57,21 +57,21 @@ impl Kind for MetricEmpty {
         vec![self.metric]
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         if !self.is_because_of_pods() {
             return None;
         }
-        let of_pods = others
+        let of_pods = about
             .found
             .iter()
             .filter(|it| it.code().is(Aspect::NoValues));
-        let of_living = of_pods.map(|it| (it.code(), living(others.pass, it)));
+        let of_living = of_pods.map(|it| (it.code(), living(about.pass, it)));
         // The first of those about most of the pods.
         let most = of_living
             .filter(|(_, pods)| *pods > 0)
             .min_by_key(|(_, pods)| Reverse(*pods));
         most.map(|(code, _)| code)
-            .or_else(|| others.any(Code::ReplicasWithoutPods))
+            .or_else(|| about.any(Code::ReplicasWithoutPods))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -67,12 +67,12 @@ impl Kind for OtherWriter {
         Some(Finding::new(Severity::Warning, explains, facts))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         // Without a controller, whoever scales other than by a manifest may stand in for it.
         let writer = self.writer.as_ref().filter(|_| self.owner.is_none());
         let stands_in = writer.is_some_and(|it| !it.by.is_of_manifest());
         // The advice on what a person set beyond a bound is about the bound.
-        others.first(|it| match &it.facts {
+        about.first(|it| match &it.facts {
             Facts::AboveMax(Correction::Due(due)) | Facts::BelowMin(Correction::Due(due)) => {
                 due.cause == BeyondBoundCause::Person
             }

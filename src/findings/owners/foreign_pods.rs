@@ -67,8 +67,8 @@ impl Kind for ForeignPods {
         Some(case.weigh(facts, without, Severity::Warning))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.endless_rollout()
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.endless_rollout()
     }
 
     fn summary(&self, about: &About<'_>) -> String {

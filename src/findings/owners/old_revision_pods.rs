@@ -93,9 +93,9 @@ impl Kind for OldRevisionPods {
         Some(finding)
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         // Where these change no answer, nothing is said.
-        others.endless_rollout().filter(|_| others.finding.explains)
+        about.endless_rollout().filter(|_| about.finding.explains)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

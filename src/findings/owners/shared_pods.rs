@@ -57,13 +57,13 @@ impl Kind for SharedPods {
         })
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         // The pods of an owner and of what it owns have no labels of their own.
         let is_of = |owner: &CrossVersionObjectReference| {
             let mut targets = self.others.iter().map(|it| &it.hpa.spec.scale_target_ref);
             targets.all(|it| it.is_same(owner))
         };
-        others.first(|it| match &it.facts {
+        about.first(|it| match &it.facts {
             Facts::OtherWriter(it) => it.owner.as_ref().is_some_and(is_of),
             _ => false,
         })

@@ -82,9 +82,9 @@ impl Kind for AtMax {
         Some(Finding::explaining(severity, facts).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         if self.bound.is_disabled {
-            return others.any(Code::DirectionDisabled);
+            return about.any(Code::DirectionDisabled);
         }
         let metric = self.bound.metric;
         // No pod keeps the template's requests.
@@ -92,10 +92,10 @@ impl Kind for AtMax {
             matches!(it, Facts::RequestsDifferFromTemplate(it)
             if it.is_from_vpa() && metric == Some(it.metric))
         };
-        others
+        about
             .prior(self.bound.asked, self.bound.bound, metric)
-            .or_else(|| others.any(Code::AboveMax))
-            .or_else(|| others.first(|it| is_set(&it.facts)))
+            .or_else(|| about.any(Code::AboveMax))
+            .or_else(|| about.first(|it| is_set(&it.facts)))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

@@ -24,15 +24,15 @@ impl Kind for AtMin {
         Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         if self.bound.is_disabled {
-            return others.any(Code::DirectionDisabled);
+            return about.any(Code::DirectionDisabled);
         }
         // Fewer replicas are an offer only if the proposal is sound.
-        others
+        about
             .beyond(self.bound.asked, self.bound.bound)
-            .or_else(|| others.doubt())
-            .or_else(|| others.any(Code::BelowMin))
+            .or_else(|| about.doubt())
+            .or_else(|| about.any(Code::BelowMin))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

@@ -471,15 +471,13 @@ where
         Some(Finding::explaining(severity, due).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         match self {
             Self::Due(due) if due.cause == BeyondBoundCause::Program => {
-                others.any(Code::OtherWriter)
+                about.any(Code::OtherWriter)
             }
             Self::Due(_) => None,
-            Self::Done(_) => others
-                .whole_pause()
-                .or_else(|| others.any(Code::OtherWriter)),
+            Self::Done(_) => about.whole_pause().or_else(|| about.any(Code::OtherWriter)),
         }
     }
 

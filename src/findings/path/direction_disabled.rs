@@ -38,18 +38,18 @@ impl Kind for DirectionDisabled {
         Some(Finding::explaining(Severity::Info, facts).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         let Bound {
             asked,
             bound,
             metric,
             ..
         } = self.limit;
-        let pause = others.first(|it| match &it.facts {
+        let pause = about.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => pause.may_disable(self.direction),
             _ => false,
         });
-        pause.or_else(|| others.prior(asked, bound, metric))
+        pause.or_else(|| about.prior(asked, bound, metric))
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

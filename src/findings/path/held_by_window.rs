@@ -74,16 +74,16 @@ impl Kind for HeldByWindow {
         Some(Finding::explaining(Severity::Info, facts).without(without))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         // If the replicas do not follow from the passes, neither a window nor a policy decides about them.
-        others
+        about
             .beyond(self.desired, self.result)
             .or_else(|| {
-                others
+                about
                     .any(Code::Flapping)
                     .filter(|_| self.desired < self.result)
             })
-            .or_else(|| others.overruling())
+            .or_else(|| about.overruling())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

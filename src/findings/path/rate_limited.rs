@@ -46,10 +46,10 @@ impl Kind for RateLimited {
         Some(Finding::explaining(severity, facts))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about
             .prior(self.desired, self.result, self.metric)
-            .or_else(|| others.overruling())
+            .or_else(|| about.overruling())
     }
 
     fn is_in_verdict(&self, decision: &Decision) -> bool {

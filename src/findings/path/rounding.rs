@@ -73,8 +73,8 @@ impl Kind for Rounding {
         Some(Finding::explaining(Severity::Info, facts))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.other_proposal()
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.other_proposal()
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -52,8 +52,8 @@ impl Kind for SwitchedOff {
         Some(Finding::explaining(severity, facts))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.whole_pause()
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.whole_pause()
     }
 
     fn summary(&self, about: &About<'_>) -> String {

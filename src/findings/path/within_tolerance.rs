@@ -67,8 +67,8 @@ impl Kind for WithinTolerance {
         Some(Finding::explaining(Severity::Info, facts))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.other_proposal()
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.other_proposal()
     }
 
     fn is_in_verdict(&self, _: &Decision) -> bool {

@@ -109,10 +109,10 @@ impl Kind for ReplicasWithoutPods {
         })
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.first(|it| match &it.facts {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.first(|it| match &it.facts {
             Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => {
-                self.is_of_lost_manager(others.pass)
+                self.is_of_lost_manager(about.pass)
             }
             Facts::NeverReady(_) | Facts::UnschedulablePods(_) => {
                 let waits_for = self.waits_for.as_ref();

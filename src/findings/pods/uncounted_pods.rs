@@ -42,9 +42,9 @@ impl Kind for UncountedPods {
         left_out(case).or_else(|| counted_unready(case))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own = others.own_pods();
-        others.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        let own = about.own_pods();
+        about.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

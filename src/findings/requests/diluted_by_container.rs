@@ -44,8 +44,8 @@ impl Kind for DilutedByContainer {
             .collect()
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.first(|it| self.follows(&it.facts, others))
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.first(|it| self.follows(&it.facts, about))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -121,10 +121,10 @@ impl Kind for DilutedByContainer {
 
 impl DilutedByContainer {
     /// Whether the remedy of another finding comes first: it raises a request, or takes requests that hide no container.
-    fn follows(&self, other: &Facts, others: &Others<'_>) -> bool {
+    fn follows(&self, other: &Facts, about: &About<'_>) -> bool {
         match other {
             Facts::RequestsDifferFromTemplate(it) => {
-                it.metric == self.metric && !self.is_left(others)
+                it.metric == self.metric && !self.is_left(about)
             }
             Facts::MemoryBaseline(it) => it.metric == self.metric,
             Facts::RequestTooSmall(it) => it.metric == self.metric,
@@ -134,12 +134,12 @@ impl DilutedByContainer {
 
     /// Whether the container is hidden, and alone proposes to scale in the same direction, with the template's requests
     /// as well.
-    pub(super) fn is_left(&self, others: &Others<'_>) -> bool {
-        let current = others.pass.decision.replicas_before();
+    pub(super) fn is_left(&self, about: &About<'_>) -> bool {
+        let current = about.pass.decision.replicas_before();
         let asked = |it: &Self| (it.metric, it.busiest().to_owned(), it.alone.cmp(&current));
         let is_same =
             |it: &Facts| matches!(it, Facts::DilutedByContainer(it) if asked(it) == asked(self));
-        let renewed = Case::new(others.pass, &[]).renewed();
+        let renewed = Case::new(about.pass, &[]).renewed();
         let found = Self::find(&Case::new(&renewed, &[]));
         found.iter().any(|it| is_same(&it.facts))
     }

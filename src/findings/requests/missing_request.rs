@@ -37,12 +37,12 @@ impl Kind for MissingRequest {
             .collect()
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         let are_foreign = self.containers.iter().all(Unrequested::is_foreign);
-        let foreign = others.any(Code::ForeignPods).filter(|_| are_foreign);
+        let foreign = about.any(Code::ForeignPods).filter(|_| are_foreign);
         foreign
-            .or_else(|| others.about_all(Code::FinishedPods))
-            .or_else(|| others.endless_rollout())
+            .or_else(|| about.about_all(Code::FinishedPods))
+            .or_else(|| about.endless_rollout())
     }
 
     fn failed_metrics(&self) -> Vec<usize> {

@@ -54,8 +54,8 @@ impl Kind for RequestsDifferFromTemplate {
         of_held
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.first(|it| self.follows(&it.facts, others))
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
+        about.first(|it| self.follows(&it.facts, about))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -325,13 +325,13 @@ pub struct Differing {
 
 impl RequestsDifferFromTemplate {
     /// Whether the advice of another finding comes first.
-    fn follows(&self, facts: &Facts, others: &Others<'_>) -> bool {
+    fn follows(&self, facts: &Facts, about: &About<'_>) -> bool {
         match facts {
             // Where the template requests too little as well, pods that get its requests help no more.
             Facts::RequestTooSmall(it) => it.metric == self.metric,
             // A metric of one container has another target.
             Facts::DilutedByContainer(it) => {
-                self.held.is_none() && it.metric == self.metric && it.is_left(others)
+                self.held.is_none() && it.metric == self.metric && it.is_left(about)
             }
             _ => false,
         }

@@ -43,11 +43,11 @@ impl Kind for UnreachableTarget {
             .collect()
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+    fn cause(&self, about: &About<'_>) -> Option<Code> {
         // A target in another unit is out of reach for that reason, and its remedy comes first.
         let is_suspect =
             |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == self.metric);
-        others.first(is_suspect)
+        about.first(is_suspect)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -1,6 +1,8 @@
 //! A load over time as it was read, from a table or from Prometheus: columns of text, with notes about them.
 //! It is saved unchanged, so that it can be played again. The timeline interprets the columns.
 
+use std::ops::Range;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -68,47 +70,22 @@ impl Rows {
         self.rows.push(self.cells.len());
     }
 
-    /// Returns the rows in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
-        (0..self.rows.len()).map(|row| {
-            let start = row.checked_sub(1).map_or(0, |before| self.rows[before]);
-            Row {
-                of: self,
-                start,
-                end: self.rows[row],
-            }
-        })
+    /// Returns the cells of each row, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Vec<&str>> {
+        let cell = |cell| &self.text[place(&self.cells, cell)];
+        (0..self.rows.len()).map(move |row| place(&self.rows, row).map(cell).collect())
     }
 }
 
-/// A row of [`Rows`].
-#[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
-    of: &'a Rows,
-    start: usize,
-    end: usize,
-}
-
-impl<'a> Row<'a> {
-    /// Returns the cells in order.
-    pub fn cells(self) -> impl ExactSizeIterator<Item = &'a str> {
-        let Rows { text, cells, .. } = self.of;
-        (self.start..self.end).map(|cell| {
-            let start = cell.checked_sub(1).map_or(0, |before| cells[before]);
-            &text[start..cells[cell]]
-        })
-    }
+/// Returns the place of an item, given the ends of all items.
+fn place(ends: &[usize], item: usize) -> Range<usize> {
+    let start = item.checked_sub(1).map_or(0, |before| ends[before]);
+    start..ends[item]
 }
 
 impl Serialize for Rows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
-    }
-}
-
-impl Serialize for Row<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.cells())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
-use crate::snapshot::load::{Load, Row};
+use crate::snapshot::load::Load;
 use crate::whatif::overrides::{Meant, NamedMetric, OtherRun};
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
@@ -138,7 +138,7 @@ impl Trace {
             },
         };
         for (number, row) in load.rows.iter().enumerate() {
-            trace.push(number == 0, load.line(number), row, &titles)?;
+            trace.push(number == 0, load.line(number), &row, &titles)?;
         }
         let (first, last) = (trace.first, trace.last);
         for column in &mut trace.metrics {
@@ -164,17 +164,17 @@ impl Trace {
         &mut self,
         is_first: bool,
         line: u64,
-        row: Row<'_>,
+        row: &[&str],
         titles: &[Title],
     ) -> Result<(), Error> {
         let Self { origin, record, .. } = self;
-        let (got, want) = (row.cells().len(), titles.len());
+        let (got, want) = (row.len(), titles.len());
         if got != want {
             let fields = if got == 1 { "field" } else { "fields" };
             let why = format!("{got} {fields}, where the first line has {want}");
             return Err(origin.bad(line, why));
         }
-        let cells = || row.cells().zip(titles);
+        let cells = || row.iter().copied().zip(titles);
         let text = cells().find_map(|(text, title)| matches!(title, Title::Time).then_some(text));
         let (time, is_absolute) =
             read_time(text.unwrap_or("")).map_err(|why| origin.bad(line, why).hint(TIMES))?;

@@ -72,7 +72,10 @@ impl Side {
 
     /// Returns the bound that holds back more.
     fn end_of(self, bounds: Bounds) -> i32 {
-        self.more(bounds.at_least, bounds.at_most)
+        match self {
+            Self::Down => bounds.at_most,
+            Self::Up => bounds.at_least,
+        }
     }
 
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
@@ -189,7 +192,8 @@ fn told<'k>(
 /// Returns the most extreme recommendation that the last pass may have made.
 fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
     sighting.map_or(side.most(), |seen| {
-        side.more(*seen.proposal.start(), *seen.proposal.end())
+        let (at_least, at_most) = seen.proposal.clone().into_inner();
+        side.end_of(Bounds { at_least, at_most })
     })
 }
 

@@ -230,7 +230,7 @@ impl Remembered {
             (value, Delay::default())
         } else {
             let lease = input.lease_without_pass()?;
-            let delay = infer::until_first_pass(&lease, &input.snapshot)?;
+            let delay = infer::until_first_pass(&lease, input)?;
             let since = SecondsTime(lease.acquired);
             let value = format!("empty: the leader since {since} has made no pass yet");
             (value, delay)

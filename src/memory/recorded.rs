@@ -111,12 +111,14 @@ fn contradiction(
     let last = known
         .status_written()
         .zip(sighting)
+        .filter(|(_, seen)| !seen.proposal.is_empty())
         .map(|(written, seen)| (written, *seen.proposal.start(), *seen.proposal.end()));
     let seen = known
         .seen
         .iter()
         .filter(|seen| !seen.spec_changed)
-        .map(|seen| (seen.time, seen.at_least, seen.at_most));
+        .filter_map(|seen| Some((seen.time, seen.recommended()?)))
+        .map(|(time, it)| (time, it.at_least, it.at_most));
     let differs = last.into_iter().chain(seen).any(|(time, low, high)| {
         let mut passes = past.passes.iter();
         passes

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 
-/// The known facts about a pass that evaluated its metrics.
+/// The known facts about the recommendations of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
-    /// The proposal that the pass remembered.
+    /// The proposal that the pass remembered; [empty](NO_PROPOSAL) if it ended without one.
     pub proposal: RangeInclusive<i32>,
     /// The most likely proposal.
     pub likely: Option<i32>,
@@ -26,9 +26,12 @@ pub struct Sighting {
     pub held_up_by: Option<i32>,
     /// The standing of the proposal among the recommendations.
     pub standing: Standing,
-    /// The reason of `AbleToScale`.
+    /// The reason of the condition that shows it.
     pub reason: String,
 }
+
+/// The bounds of no proposal, so that a bound of several passes is that of the others.
+const NO_PROPOSAL: RangeInclusive<i32> = RangeInclusive::new(i32::MAX, 0);
 
 /// The standing of a proposal among the recommendations that counted in its pass, as the conditions show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub enum Standing {
 
 impl Sighting {
     /// Returns a sighting that bounds only the proposal.
-    fn new(proposal: RangeInclusive<i32>, able: &str) -> Self {
+    fn new(proposal: RangeInclusive<i32>, reason: &str) -> Self {
         Self {
             proposal,
             likely: None,
@@ -57,7 +60,7 @@ impl Sighting {
             held_down_by: None,
             held_up_by: None,
             standing: Standing::Unknown,
-            reason: able.to_owned(),
+            reason: reason.to_owned(),
         }
     }
 
@@ -98,6 +101,7 @@ impl fmt::Display for Sighting {
         let mut parts = Vec::new();
         match (low, high) {
             (0, i32::MAX) => {}
+            (low, high) if low > high => parts.push("nothing was recommended".to_owned()),
             (low, high) if low == high => parts.push(format!("{low} was recommended")),
             (low, i32::MAX) => parts.push(format!("at least {low} was recommended")),
             (0, high) => parts.push(format!("at most {high} was recommended")),
@@ -129,8 +133,11 @@ impl fmt::Display for Sighting {
     }
 }
 
-/// Reads a status; `None` if its pass did not reach the recommendations, or does not say.
+/// Reads a status; `None` if it does not say what its pass recommended.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
+    if let Some(reason) = recommended_nothing(status) {
+        return Some(Sighting::new(NO_PROPOSAL, reason));
+    }
     let (able, limited) = normalized(status)?;
     let (from, to) = (status.current_replicas, status.desired_replicas);
     // Scaling from zero has a separate rule, and no API server stores a negative count.
@@ -184,15 +191,26 @@ pub(super) fn found(hpa: &Hpa) -> Option<i32> {
     is_read.then_some(hpa.status.current_replicas)
 }
 
+/// Returns the reason of the condition which shows that a pass read the replicas, but ended without a recommendation of
+/// its own: its metrics failed, the target has no replicas, or it corrected a count outside the bounds.
+fn recommended_nothing(status: &HpaStatus) -> Option<&str> {
+    let able = reason_of(status, "AbleToScale", "True")?;
+    let corrected = able == "SucceededRescale" && !has_metrics(status);
+    reason_of(status, "ScalingActive", "False").or(corrected.then_some(able))
+}
+
+/// Whether the pass of a status evaluated metrics. One that corrects a count outside the bounds does not, and leaves the
+/// conditions about them unchanged.
+fn has_metrics(status: &HpaStatus) -> bool {
+    let metrics = status.current_metrics.as_ref();
+    metrics.is_some_and(|metrics| !metrics.is_empty())
+}
+
 /// Returns the reasons of `AbleToScale` and `ScalingLimited`, if the pass got far enough to set them and
 /// did not fail afterwards.
 fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
-    // A pass that corrects a count outside the bounds leaves these conditions unchanged, and has no metrics.
-    let metrics = status
-        .current_metrics
-        .as_ref()
-        .is_some_and(|metrics| !metrics.is_empty());
-    if reason_of(status, "ScalingActive", "True")? != "ValidMetricFound" || !metrics {
+    let active = reason_of(status, "ScalingActive", "True")?;
+    if active != "ValidMetricFound" || !has_metrics(status) {
         return None;
     }
     Some((
@@ -333,7 +351,7 @@ fn with_behavior(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Sighting, counts_rescale, read, rescaled_by};
+    use super::{NO_PROPOSAL, Sighting, counts_rescale, read, rescaled_by};
     use crate::snapshot::hpa::{Hpa, HpaStatus};
 
     const ANY: i32 = i32::MAX;
@@ -646,13 +664,37 @@ mod tests {
             ("/currentMetrics", json!([])),
             ("/conditions/0/status", "False".into()),
             ("/conditions/0/type", "Other".into()),
-            ("/conditions/1/status", "False".into()),
             ("/conditions/1/reason", "Other".into()),
             ("/conditions/2/type", "Other".into()),
         ] {
             let mut status = whole();
             *status.pointer_mut(path).unwrap() = value;
             assert_eq!(told(&Value::Null, status), None, "{path}");
+        }
+    }
+
+    /// The controller adds a recommendation only after it has evaluated the metrics.
+    #[test]
+    fn a_pass_without_a_decision_on_its_metrics_recommended_nothing() {
+        let nothing = Some(((ANY, 0), (None, None), (None, None)));
+        for (able, active, metrics, want) in [
+            ("SucceededGetScale", "False", 1, nothing),
+            ("SucceededGetScale", "False", 0, nothing),
+            ("SucceededRescale", "True", 0, nothing),
+            ("SucceededRescale", "False", 0, nothing),
+            ("SucceededGetScale", "True", 1, None),
+            ("ReadyForNewScale", "True", 0, None),
+            // Its scale was not read, or not written.
+            ("", "False", 1, None),
+        ] {
+            let mut status = status(able, "DesiredWithinRange", 5, 8);
+            status["conditions"][1]["status"] = active.into();
+            status["currentMetrics"] = json!(vec![json!({"type": "Resource"}); metrics]);
+            if able.is_empty() {
+                status["conditions"][0]["status"] = "False".into();
+            }
+            let found = told(&Value::Null, status);
+            assert_eq!(found, want, "{able} {active} {metrics}");
         }
     }
 
@@ -706,5 +748,7 @@ mod tests {
         };
         let text = "the highest recommendation is 3 to 7";
         assert_eq!(sighting.to_string(), text);
+        let none = Sighting::new(NO_PROPOSAL, "FailedGetResourceMetric");
+        assert_eq!(none.to_string(), "nothing was recommended");
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
 use super::memory::ScaleEvent;
-use super::past::Past;
+use super::past::{Bounds, Past};
 use super::shared::Shared;
 use super::written::last_write;
 use crate::apimachinery::json::time;
@@ -68,7 +68,7 @@ pub struct Rescales {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SeenPass {
-    /// The lower bound of the recommendation.
+    /// The lower bound of the recommendation; above the upper bound if its passes made none.
     pub at_least: i32,
     /// The upper bound; the largest integer if unknown.
     pub at_most: i32,
@@ -88,9 +88,20 @@ pub struct SeenPass {
     /// Whether the spec, but not the status, was changed at that time.
     #[serde(default, rename = "kept", skip_serializing_if = "std::ops::Not::not")]
     pub spec_changed: bool,
-    /// Whether its passes may have ended without a recommendation.
+    /// Whether its passes may have left the list of recommendations without any.
     #[serde(default, rename = "unread", skip_serializing_if = "std::ops::Not::not")]
     pub may_lack_recommendation: bool,
+}
+
+impl SeenPass {
+    /// Returns the bounds of the recommendation; `None` if its passes made none, or it may be any.
+    pub(crate) fn recommended(&self) -> Option<Bounds> {
+        let &Self {
+            at_least, at_most, ..
+        } = self;
+        let bounds = Bounds { at_least, at_most };
+        (at_least <= at_most && bounds != Bounds::UNKNOWN).then_some(bounds)
+    }
 }
 
 impl Counted {

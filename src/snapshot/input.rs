@@ -196,12 +196,19 @@ impl Input {
     /// Returns when the target got its replicas, if each of several passes since then would have written them into
     /// the status.
     pub(crate) fn replicas_unseen_since(&self) -> Option<Timestamp> {
+        let set = self.replicas_unseen()?;
+        self.is_several_passes_ago(set).then_some(set)
+    }
+
+    /// Returns when the target got its replicas, if any pass since then would have written them into the status.
+    pub(crate) fn replicas_unseen(&self) -> Option<Timestamp> {
         let Snapshot { hpa, scale, .. } = self.as_observed();
         let written = hpa.written.status.filter(|_| !hpa.written.by_us)?;
         let replicas = scale.as_ref().ok()?.spec_replicas;
         let target = self.surroundings.workload(&hpa.spec.scale_target_ref)?;
         let set = last_writer(&target.metadata.managed_fields, SpecField::Replicas)?.time?;
-        (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)
+        let is_later = set.as_second() > written.as_second();
+        (is_later && replicas != hpa.status.current_replicas).then_some(set)
     }
 
     /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. A later sign of one

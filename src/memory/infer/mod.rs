@@ -24,6 +24,7 @@ use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::metric::Measured;
+use crate::snapshot::past::Bounds;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
@@ -92,7 +93,11 @@ pub fn infer(
         up,
     };
     let likely = likely(&known, &held, &possible, &counts);
-    let knowledge = if sighting.is_none() && held.is_empty() {
+    let is_told = match &sighting {
+        Some(seen) => !seen.proposal.is_empty() || !possible.is_open(Bounds::UNKNOWN),
+        None => false,
+    };
+    let knowledge = if held.is_empty() && !is_told {
         Knowledge::Unknown
     } else {
         Knowledge::Inferred
@@ -179,7 +184,13 @@ fn likely(
     let kept = held.iter().filter(|held| held.likely.time >= oldest);
     let recommendations = kept.map(|held| within(known, held, possible.highest, possible.lowest));
     let changes = counts.next.first();
-    Memory::new(recommendations.collect(), changes.map_or(&[], |it| it))
+    let memory = Memory::new(recommendations.collect(), changes.map_or(&[], |it| it));
+    let is_past = possible.highest.at_most == Some(0) && possible.lowest.at_least == Some(i32::MAX);
+    if is_past && memory.is_seeded() {
+        memory.without_recommendations()
+    } else {
+        memory
+    }
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
@@ -273,19 +284,22 @@ fn running(known: &Known<'_>) -> BasisView {
 }
 
 /// Returns the time until the first pass of a leader over an HPA that existed when it took over, if that is still to
-/// come.
-pub(super) fn until_first_pass(lease: &Lease, snapshot: &Snapshot) -> Option<Delay> {
+/// come: it is not due yet, or the status lacks the replicas that it would have found.
+pub(super) fn until_first_pass(lease: &Lease, input: &Input) -> Option<Delay> {
+    let snapshot = &input.snapshot;
     let rhythm = Rhythm::of(&snapshot.controller);
     let first = lease.acquired.plus(rhythm.first_delay());
     let late = rhythm.longest.minus(rhythm.period).plus(SECOND);
-    let until = |time: Timestamp| time.duration_since(snapshot.now);
-    let delay = Delay {
-        least: until(first.minus(SECOND)),
+    let earliest = first.minus(SECOND);
+    let until = |time: Timestamp| snapshot.now.max(time).duration_since(snapshot.now);
+    let is_younger = snapshot.hpa.written.created > Some(lease.acquired);
+    let is_unseen = input.replicas_unseen().is_some_and(|set| set < earliest);
+    let is_to_come = snapshot.now <= earliest || is_unseen;
+    (is_to_come && !is_younger).then(|| Delay {
+        least: until(earliest),
         likely: until(first.plus(USUAL_DELAY)),
         most: until(first.plus(late)),
-    };
-    let is_younger = snapshot.hpa.written.created > Some(lease.acquired);
-    (!is_younger && !delay.least.is_negative()).then_some(delay)
+    })
 }
 
 /// Whether the events of the target, a Deployment, may change the answer: it relies on those of the HPA, which report

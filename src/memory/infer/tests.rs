@@ -193,27 +193,43 @@ fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
     }
 }
 
-/// The first pass of a leader over an HPA that is older comes a sync period after its start.
+/// The first pass of a leader over an HPA that is older comes a sync period after its start. It would have written the
+/// replicas that the target has had since before.
 #[test]
 fn a_leader_without_a_pass_has_no_history() {
-    for (version, created, acquired, least) in [
-        ("v1.36", 50, 95, Some(8)),
-        ("v1.36", 50, 88, Some(1)),
-        ("v1.36", 50, 86, None),
-        ("v1.36", 96, 95, None),
-        ("v1.37", 50, 95, None),
+    for (version, created, acquired, replicas, set, least) in [
+        ("v1.36", 50, 95, 8, 79, Some(8)),
+        ("v1.36", 50, 88, 8, 79, Some(1)),
+        ("v1.36", 50, 86, 8, 79, None),
+        ("v1.36", 96, 95, 8, 79, None),
+        ("v1.37", 50, 95, 8, 79, None),
+        ("v1.36", 50, 84, 9, 82, Some(0)),
+        ("v1.36", 50, 84, 9, 97, Some(0)),
+        ("v1.36", 50, 84, 9, 98, None),
+        ("v1.36", 50, 84, 9, 80, None),
+        ("v1.36", 50, 84, 8, 82, None),
+        ("v1.36", 96, 95, 9, 82, None),
+        ("v1.37", 50, 95, 9, 93, Some(0)),
     ] {
-        let mut hpa = state((80, created, 8, None));
-        hpa.written.created = Some(second(created));
-        let scale = Scale::new(8, "app=web");
-        let snapshot = Snapshot {
-            controller: of(version),
-            ..Snapshot::new(hpa, scale, second(101))
-        };
+        let write = json!({"manager": "kubectl", "time": SecondsTime(second(set)).to_string(),
+            "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+        let managed = json!({"metadata": {"managedFields": [write]}});
+        let target = build::with(build::deployment(replicas), &managed);
+        let items = [build::hpa(&json!({})), build::scale(replicas), target];
+        let mut input = input(&items).unwrap();
+        let Snapshot { hpa, now, .. } = &mut input.snapshot;
+        let target = hpa.spec.scale_target_ref.clone();
+        *hpa = state((80, created, 8, None));
+        (hpa.written.created, *now) = (Some(second(created)), second(101));
+        hpa.spec.scale_target_ref = target;
+        input.snapshot.controller = of(version);
         let lease = lease(second(acquired), second(100)).lease.unwrap();
-        let delay = until_first_pass(&lease, &snapshot);
+        let delay = until_first_pass(&lease, &input);
         let found = delay.map(|delay| delay.least.as_secs());
-        assert_eq!(found, least, "{version} {created} {acquired}");
+        assert_eq!(
+            found, least,
+            "{version} {created} {acquired} {replicas} {set}"
+        );
     }
 }
 
@@ -359,6 +375,44 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
         "no current controller manager lease",
     );
     assert_eq!(found.grounds.last(), Some(&unknown));
+}
+
+/// Since its metrics fail, only the recommendations before count, until they leave the window of 300 s.
+#[test]
+fn a_failed_pass_adds_no_recommendation() {
+    let mut hpa = state((100, 50, 8, None));
+    hpa.status.conditions[1].status = "False".into();
+    hpa.status.conditions[1].reason = "FailedGetResourceMetric".into();
+    let seen = vec![pass((3, 3), -250, 85), pass((i32::MAX, 0), 85, 100)];
+    let led = || lease(second(-500), second(390));
+    let known = || Evidence {
+        seen: seen.clone(),
+        ..led()
+    };
+    let found = |at_least, at_most| Extreme { at_least, at_most };
+    for (evidence, now, highest, knowledge, is_seeded) in [
+        (
+            known(),
+            116,
+            found(Some(3), Some(3)),
+            Knowledge::Inferred,
+            false,
+        ),
+        (
+            known(),
+            400,
+            found(None, Some(0)),
+            Knowledge::Inferred,
+            false,
+        ),
+        (led(), 300, found(None, None), Knowledge::Unknown, true),
+        (led(), 400, found(None, Some(0)), Knowledge::Inferred, false),
+    ] {
+        let remembered = remembered(&hpa, &evidence, second(now));
+        assert_eq!(remembered.knowledge, knowledge, "{now} {remembered:#?}");
+        assert_eq!(remembered.likely.is_seeded(), is_seeded, "{now}");
+        assert_eq!(remembered.possible.unwrap().highest, highest, "{now}");
+    }
 }
 
 /// The last pass was at 129 or later, with a window of 30 s, and kept nothing from before 99.

@@ -68,8 +68,10 @@ pub(super) fn held(
         let likely = known.likely_last_pass().max(last_pass);
         // The next pass follows it within the longest time between two.
         let earliest = last_pass.max(known.latest_pass().minus(known.rhythm.longest));
-        let own = HeldRecommendation::new(seen.proposal.clone(), earliest, likely);
-        list.push(own.likely(seen.likely));
+        if !seen.proposal.is_empty() {
+            let own = HeldRecommendation::new(seen.proposal.clone(), earliest, likely);
+            list.push(own.likely(seen.likely));
+        }
     }
     let mut others = seen(known, grounds);
     others.extend(first(known));
@@ -161,9 +163,9 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Vec<HeldRecommendati
     } else {
         known.seen
     };
-    for seen in seen
+    for (seen, recommended) in seen
         .iter()
-        .filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX))
+        .filter_map(|seen| Some((seen, seen.recommended()?)))
     {
         // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
@@ -173,7 +175,8 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Vec<HeldRecommendati
             let since = Some(seen.time).filter(|_| unbroken);
             earliest = earliest.max(known.last_before(seen.until, since));
         }
-        let Some(replicas) = survived(known, seen.at_least..=seen.at_most, earliest) else {
+        let Some(replicas) = survived(known, recommended.at_least..=recommended.at_most, earliest)
+        else {
             continue;
         };
         let likely = seen

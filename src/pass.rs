@@ -132,8 +132,9 @@ impl Pass {
         match self.remembered.knowledge {
             Knowledge::JustStarted if is_seed => RecommendationOrigin::Start,
             Knowledge::Stated if is_seed => RecommendationOrigin::NoneStated,
-            Knowledge::Unknown | Knowledge::Inferred if is_seed => RecommendationOrigin::Assumed,
-            Knowledge::Unknown | Knowledge::Inferred => RecommendationOrigin::Inferred,
+            Knowledge::Unknown => RecommendationOrigin::Assumed,
+            Knowledge::Inferred if is_seed => RecommendationOrigin::Assumed,
+            Knowledge::Inferred => RecommendationOrigin::Inferred,
             Knowledge::Stated | Knowledge::JustStarted => RecommendationOrigin::Known,
         }
     }

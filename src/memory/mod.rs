@@ -92,6 +92,11 @@ pub struct Possible {
 }
 
 impl Possible {
+    /// Whether none of them has a recommendation that counts.
+    fn has_no_recommendation(&self) -> bool {
+        self.highest.at_most == Some(0) && self.lowest.at_least == Some(i32::MAX)
+    }
+
     /// Whether they differ for proposals within these bounds: not if no recommendation is beyond one, and the
     /// changes are known.
     fn is_open(&self, asked: Bounds) -> bool {

@@ -271,9 +271,7 @@ impl HeldByWindow {
         let mut evidence = Vec::new();
         if matches!(
             self.origin,
-            RecommendationOrigin::Start
-                | RecommendationOrigin::NoneStated
-                | RecommendationOrigin::Assumed
+            RecommendationOrigin::Start | RecommendationOrigin::NoneStated
         ) {
             evidence.push(
                 "At its first pass, the controller takes the current replicas as a recommendation."

@@ -11,6 +11,7 @@ use super::past_proposal::{self, PodCount, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::scale_events::Counts;
+use super::sighting::Sighting;
 use super::spans::{SECOND, longest};
 use super::{
     Delay, Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
@@ -92,7 +93,7 @@ pub fn infer(
         down,
         up,
     };
-    let likely = likely(&known, &held, &possible, &counts);
+    let likely = likely(&known, sighting.as_ref(), &held, &possible, &counts);
     let is_told = match &sighting {
         Some(seen) => !seen.proposal.is_empty() || !possible.is_open(Bounds::UNKNOWN),
         None => false,
@@ -175,6 +176,7 @@ fn restarted(known: &Known<'_>, later: &[(Vec<ScaleEvent>, SignedDuration)]) -> 
 /// Returns the most likely memory.
 fn likely(
     known: &Known<'_>,
+    sighting: Option<&Sighting>,
     held: &[HeldRecommendation],
     possible: &Possible,
     counts: &Counts,
@@ -182,28 +184,37 @@ fn likely(
     // A longer window does not bring back what has been overwritten.
     let oldest = known.last_pass().minus(known.retention());
     let kept = held.iter().filter(|held| held.likely.time >= oldest);
-    let recommendations = kept.map(|held| within(known, held, possible.highest, possible.lowest));
+    let (highest, lowest) = (possible.highest, possible.lowest);
+    let recommendations = kept.map(|held| within(known, held.likely, highest, lowest));
     let changes = counts.next.first();
-    let memory = Memory::new(recommendations.collect(), changes.map_or(&[], |it| it));
-    let is_past = possible.highest.at_most == Some(0) && possible.lowest.at_least == Some(i32::MAX);
-    if is_past && memory.is_seeded() {
-        memory.without_recommendations()
-    } else {
-        memory
+    let mut memory = Memory::new(recommendations.collect(), changes.map_or(&[], |it| it));
+    // The last pass added nothing to the list, and left what is in it.
+    if sighting.is_some() && memory.is_seeded() {
+        if possible.has_no_recommendation() {
+            return memory.without_recommendations();
+        }
+        let written = known.status_written().unwrap_or(known.now);
+        let before = Recommendation {
+            replicas: known.current,
+            time: written.minus(known.rhythm.period).minus(USUAL_DELAY),
+        };
+        let left = within(known, before, highest, lowest);
+        memory.recommendations.push(left);
     }
+    memory
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
 /// shifted by the time from now to the next pass.
 fn within(
     known: &Known<'_>,
-    held: &HeldRecommendation,
+    likely: Recommendation,
     highest: Extreme,
     lowest: Extreme,
 ) -> Recommendation {
-    let age = known.likely_pass().duration_since(held.likely.time);
+    let age = known.likely_pass().duration_since(likely.time);
     Recommendation {
-        replicas: known.within_windows(held.likely.replicas, age, highest, lowest),
+        replicas: known.within_windows(likely.replicas, age, highest, lowest),
         time: known.now.minus(age),
     }
 }

@@ -390,28 +390,40 @@ fn a_failed_pass_adds_no_recommendation() {
         ..led()
     };
     let found = |at_least, at_most| Extreme { at_least, at_most };
-    for (evidence, now, highest, knowledge, is_seeded) in [
+    // Without a state before it, the current replicas were most likely recommended a pass before the failure.
+    let before = Some(second(100 - 15).minus(SignedDuration::from_millis(40)));
+    for (evidence, now, highest, knowledge, last) in [
         (
             known(),
             116,
             found(Some(3), Some(3)),
             Knowledge::Inferred,
-            false,
+            Some(second(85 - 15)),
         ),
         (
             known(),
             400,
             found(None, Some(0)),
             Knowledge::Inferred,
-            false,
+            None,
         ),
-        (led(), 300, found(None, None), Knowledge::Unknown, true),
-        (led(), 400, found(None, Some(0)), Knowledge::Inferred, false),
+        (led(), 300, found(None, None), Knowledge::Unknown, before),
+        (led(), 400, found(None, Some(0)), Knowledge::Inferred, None),
     ] {
-        let remembered = remembered(&hpa, &evidence, second(now));
-        assert_eq!(remembered.knowledge, knowledge, "{now} {remembered:#?}");
-        assert_eq!(remembered.likely.is_seeded(), is_seeded, "{now}");
-        assert_eq!(remembered.possible.unwrap().highest, highest, "{now}");
+        let Remembered {
+            likely,
+            knowledge: told,
+            possible,
+            delay,
+            ..
+        } = remembered(&hpa, &evidence, second(now));
+        assert_eq!((told, likely.is_seeded()), (knowledge, false), "{now}");
+        assert_eq!(possible.unwrap().highest, highest, "{now}");
+        let time = likely
+            .recommendations
+            .last()
+            .map(|it| it.time.plus(delay.likely));
+        assert_eq!(time, last, "{now}");
     }
 }
 
@@ -458,7 +470,7 @@ fn the_likely_recommendations_are_within_the_bounds() {
             at_least: Some(4),
             at_most: None,
         };
-        let found = within(&known, &held, highest, lowest);
+        let found = within(&known, held.likely, highest, lowest);
         // As much later as the next pass most likely is, at 115.04.
         assert_eq!(
             found.time,

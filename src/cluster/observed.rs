@@ -123,8 +123,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         server,
         ..observed.control_plane
     };
-    let Settings { controller, known } =
-        controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
+    let Settings {
+        controller,
+        known,
+        is_unelected,
+    } = controller_settings(None, options, &control_plane, &mut basis, &mut notes)?;
     let now = options.now.unwrap_or(observed.now.time);
     if options.now.is_none() {
         let source = if observed.now.by_server {
@@ -146,7 +149,8 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         metrics: observed.metrics,
         other_hpas: observed.others,
     };
-    let evidence = observed.evidence.of(&snapshot.hpa);
+    let mut evidence = observed.evidence.of(&snapshot.hpa);
+    evidence.lease = evidence.lease.filter(|_| !is_unelected);
     let scale = snapshot.scale.as_ref().ok();
     let counted = scale.and_then(|scale| {
         observed

@@ -26,7 +26,7 @@ use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::neighbour::{self, OtherHpa};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
@@ -127,7 +127,7 @@ pub(crate) fn zeroed(snapshot: &Snapshot) -> Snapshot {
 }
 
 /// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
-/// the metrics.
+/// the metrics, or did before the last pass over this one, which found them.
 pub(crate) fn stored_hpas(
     snapshot: &Snapshot,
     rules: Rules,
@@ -135,6 +135,7 @@ pub(crate) fn stored_hpas(
     snapshot.other_hpas.iter().filter(move |other| {
         let scale = other.scale.as_ref();
         scale.is_none_or(|it| without_metrics(rules, &other.hpa, it.spec_replicas).is_none())
+            || neighbour::shared_selector(&snapshot.hpa, &other.hpa.key()).is_some()
     })
 }
 

@@ -200,5 +200,13 @@ fn a_pass_that_reads_no_metrics_stores_no_selector() {
         snapshot.other_hpas = vec![other.into()];
         let found = stored_hpas(&snapshot, rules).count() == 1;
         assert_eq!(found, is_stored, "{version} {spec} {status} {replicas}");
+        // It was stored by an earlier pass if the last pass over this HPA found it.
+        let key = snapshot.other_hpas[0].hpa.key();
+        let message = format!("pods by selector app=web are controlled by multiple HPAs: [{key}]");
+        let shared = json!({"conditions": [
+            {"type": "ScalingActive", "reason": "AmbiguousSelector", "message": message},
+        ]});
+        snapshot.hpa.status = serde_json::from_value(shared).unwrap();
+        assert_eq!(stored_hpas(&snapshot, rules).count(), 1);
     }
 }

@@ -140,8 +140,9 @@ pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     }
     let (able, limited) = normalized(status)?;
     let (from, to) = (status.current_replicas, status.desired_replicas);
-    // Scaling from zero has a separate rule, and no API server stores a negative count.
-    if from <= 0 || to < 0 {
+    // From zero, a minimum is applied after the limits, and no API server stores a negative count.
+    let is_raised = from == 0 && spec.min() != 0;
+    if is_raised || from < 0 || to < 0 {
         return None;
     }
     match &spec.behavior {
@@ -670,6 +671,20 @@ mod tests {
             let mut status = whole();
             *status.pointer_mut(path).unwrap() = value;
             assert_eq!(told(&Value::Null, status), None, "{path}");
+        }
+    }
+
+    /// If the minimum is not 0, it is applied after the limits.
+    #[test]
+    fn at_zero_a_status_bounds_the_recommendations_if_the_minimum_is_zero() {
+        for (min, bounds) in [(0, Some((0, 0))), (1, None)] {
+            let spec = json!({"minReplicas": min, "maxReplicas": 10});
+            let hpa = Hpa::of(
+                &spec,
+                status("ReadyForNewScale", "DesiredWithinRange", 0, 0),
+            );
+            let found = read(&hpa.spec, &hpa.status).map(|seen| seen.proposal.into_inner());
+            assert_eq!(found, bounds, "{min}");
         }
     }
 

@@ -243,9 +243,28 @@ mod tests {
     }
 
     #[test]
+    fn a_controller_manager_without_an_election_has_no_lease() {
+        for (args, is_unelected) in [
+            (&[][..], false),
+            (&["--leader-elect=false"], true),
+            (&["--leader-elect=0", "--leader-elect"], false),
+            (&["--leader-elect", "false"], false),
+        ] {
+            let found = settings(args);
+            assert_eq!(found.is_unelected, is_unelected, "{args:?}");
+            assert_eq!(found.unusable, [], "{args:?}");
+        }
+    }
+
+    #[test]
     fn unusable_values_are_told() {
-        use ManagerFlag::{Controllers, EmulatedVersion, FeatureGates, Hpa};
+        use ManagerFlag::{Controllers, EmulatedVersion, FeatureGates, Hpa, LeaderElect};
         for (arg, flag, why) in [
+            (
+                "--leader-elect=no",
+                LeaderElect,
+                "\"no\" is neither true nor false",
+            ),
             (
                 "--horizontal-pod-autoscaler-sync-period=30",
                 Hpa("sync-period"),

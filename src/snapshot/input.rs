@@ -203,7 +203,7 @@ impl Input {
     /// Returns when the target got its replicas, if any pass since then would have written them into the status.
     pub(crate) fn replicas_unseen(&self) -> Option<Timestamp> {
         let Snapshot { hpa, scale, .. } = self.as_observed();
-        let written = hpa.written.status.filter(|_| !hpa.written.by_us)?;
+        let written = hpa.written.by_pass()?;
         let replicas = scale.as_ref().ok()?.spec_replicas;
         let target = self.surroundings.workload(&hpa.spec.scale_target_ref)?;
         let set = last_writer(&target.metadata.managed_fields, SpecField::Replicas)?.time?;
@@ -218,11 +218,14 @@ impl Input {
         let pods = self.as_observed().pods.iter();
         let created = pods.filter_map(|pod| pod.created_by_manager());
         let scaled = self.evidence.scaled.iter().filter_map(|event| event.last);
+        let others = self.as_observed().other_hpas.iter();
+        let others_written = others.filter_map(|other| other.hpa.written.by_pass());
         let last = self
             .last_sign_of_passes()
             .into_iter()
             .chain(created)
             .chain(scaled)
+            .chain(others_written)
             .max();
         let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
         (has_lapsed && last <= Some(lease.lost())).then_some(lease)

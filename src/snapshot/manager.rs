@@ -25,6 +25,8 @@ pub struct ManagerSettings {
     pub gates: BTreeMap<String, bool>,
     /// The controllers that are switched on and off; empty means all are on.
     pub controllers: Vec<String>,
+    /// Whether it runs without a leader election, so that the lease is not its own.
+    pub is_unelected: bool,
     /// The flags whose values cannot be used, with the reasons.
     pub unusable: Vec<(ManagerFlag, String)>,
 }
@@ -40,6 +42,8 @@ pub enum ManagerFlag {
     EmulatedVersion,
     /// `--controllers`.
     Controllers,
+    /// `--leader-elect`.
+    LeaderElect,
 }
 
 /// The prefix of the HPA controller's flags.
@@ -53,6 +57,7 @@ impl ManagerFlag {
             Self::FeatureGates => "feature-gates".to_owned(),
             Self::EmulatedVersion => "emulated-version".to_owned(),
             Self::Controllers => "controllers".to_owned(),
+            Self::LeaderElect => "leader-elect".to_owned(),
         }
     }
 
@@ -61,9 +66,14 @@ impl ManagerFlag {
         let name = written.replace('_', "-");
         match name.strip_prefix(HPA_PREFIX) {
             Some(name) => Flags::known_name(name).map(Self::Hpa),
-            None => [Self::FeatureGates, Self::EmulatedVersion, Self::Controllers]
-                .into_iter()
-                .find(|flag| flag.name() == name),
+            None => [
+                Self::FeatureGates,
+                Self::EmulatedVersion,
+                Self::Controllers,
+                Self::LeaderElect,
+            ]
+            .into_iter()
+            .find(|flag| flag.name() == name),
         }
     }
 }
@@ -95,9 +105,17 @@ impl Arguments {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (flag, None),
         };
-        if let Some(flag) = ManagerFlag::of(name) {
-            self.open = value.is_none();
-            self.flags.push((flag, value));
+        match ManagerFlag::of(name) {
+            // A flag of this type needs no value, and takes none from the next argument.
+            Some(flag @ ManagerFlag::LeaderElect) => {
+                let stated = value.unwrap_or_else(|| "true".to_owned());
+                self.flags.push((flag, Some(stated)));
+            }
+            Some(flag) => {
+                self.open = value.is_none();
+                self.flags.push((flag, value));
+            }
+            None => {}
         }
     }
 }
@@ -162,6 +180,10 @@ impl ManagerSettings {
             }
             ManagerFlag::Controllers => {
                 self.controllers.extend(value.split(',').map(str::to_owned));
+            }
+            ManagerFlag::LeaderElect => {
+                let unusable = || format!("{} is neither true nor false", go::quote(value));
+                self.is_unelected = !go::parse_bool(value).ok_or_else(unusable)?;
             }
         }
         Ok(())

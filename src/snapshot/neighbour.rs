@@ -215,7 +215,7 @@ impl ComparedSelector {
         Self {
             changed: hpa.written.created.max(hpa.written.spec),
             // A pass that stores another selector changes the status.
-            since: passed_since(hpa).or(hpa.written.status.filter(|_| !hpa.written.by_us)),
+            since: passed_since(hpa).or(hpa.written.by_pass()),
             last: last_comparison(hpa),
         }
     }
@@ -244,7 +244,7 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
 }
 
 /// Returns the selector of an HPA's pods, if its last pass found that another HPA selects some of them.
-fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
+pub(crate) fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
     let active = own.status.condition("ScalingActive")?;
     let named = active.message.strip_prefix("pods by selector ")?;
     let (selector, hpas) = named.split_once(" are controlled by ")?;

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) controller: Controller,
     /// The known settings.
     pub(crate) known: KnownSettings,
+    /// Whether the controller manager runs without a leader election.
+    pub(crate) is_unelected: bool,
 }
 
 /// The settings that the input states.
@@ -91,6 +93,7 @@ pub(crate) fn controller_settings(
     Ok(Settings {
         controller,
         known: KnownSettings { flags, gates },
+        is_unelected: leader.is_some_and(|pod| pod.settings.is_unelected),
     })
 }
 

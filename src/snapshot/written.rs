@@ -28,6 +28,11 @@ pub struct Written {
 }
 
 impl Written {
+    /// Returns when a pass of the controller wrote the status.
+    pub(crate) fn by_pass(&self) -> Option<Timestamp> {
+        self.status.filter(|_| !self.by_us)
+    }
+
     /// Returns equivalent `managedFields`.
     pub(crate) fn managed_fields(&self) -> Vec<ManagedFieldsEntry> {
         let parts = [(self.spec, false), (self.status, true)].into_iter();

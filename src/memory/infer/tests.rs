@@ -21,6 +21,7 @@ use crate::snapshot::basis::BasisView;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::past::{Bounds, Past, PastPass};
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
@@ -269,6 +270,16 @@ fn a_leader_that_wrote_about_the_hpa_may_have_a_history() {
     assert!(is_empty(&[&lease]));
     assert!(is_empty(&[&lease, &pod]));
     assert!(!is_empty(&[&lease, &rescaled]));
+    let manager = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "kube-controller-manager-a", "namespace": "kube-system",
+            "labels": {"component": "kube-controller-manager"}},
+        "spec": {"containers": [{"name": "kube-controller-manager", "image": "manager:v1.36.2",
+            "command": ["kube-controller-manager", "--leader-elect=false"]}]},
+        "status": {"phase": "Running"}});
+    assert!(
+        !is_empty(&[&lease, &manager]),
+        "the lease is of another one"
+    );
     assert!(!is_empty(&[&ahead]), "its clock differs");
 }
 
@@ -531,6 +542,11 @@ fn a_leader_that_lost_its_lease_has_lost_its_memory() {
     assert!(!found(170, &written(Some(second(127)))));
     let event = |input: &mut Input| input.evidence.events = vec![above(8, 127)];
     assert!(!found(170, &event));
+    let other = |input: &mut Input| {
+        let hpa = state((127, 50, 8, None));
+        input.snapshot.other_hpas = vec![OtherHpa { hpa, scale: None }.into()];
+    };
+    assert!(!found(170, &other));
     // What `apply` wrote is no sign.
     let by_us = |input: &mut Input| {
         input.snapshot.hpa.written.by_us = true;

@@ -128,7 +128,7 @@ impl<'k> Known<'k> {
 impl Known<'_> {
     /// Returns when a pass wrote the status.
     pub(super) fn status_written(&self) -> Option<Timestamp> {
-        self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
+        self.hpa.written.by_pass()
     }
 
     /// Returns the time of the first pass of the leader, if one is known.

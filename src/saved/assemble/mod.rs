@@ -222,7 +222,9 @@ impl<'i, 'o> Place<'i, 'o> {
             now,
             ..
         } = self.index;
-        let Settings { controller, known } = self.index.settings.clone();
+        let Settings {
+            controller, known, ..
+        } = self.index.settings.clone();
         let mut notes = self.index.notes.clone();
         let mut basis = self.index.basis.clone();
         let Checked {
@@ -300,6 +302,8 @@ impl<'i, 'o> Place<'i, 'o> {
     /// Returns the evidence of the controller's past for an HPA.
     fn evidence(&self, hpa: &Hpa) -> Evidence {
         let mut evidence = self.index.objects.evidence.of(hpa);
+        let is_unelected = self.index.settings.is_unelected;
+        evidence.lease = evidence.lease.filter(|_| !is_unelected);
         evidence.pods = self.pod_events.clone();
         if let Some(state) = &self.index.objects.state {
             evidence.seen.clone_from(&state.seen);

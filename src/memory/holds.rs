@@ -78,6 +78,14 @@ impl Side {
         }
     }
 
+    /// Returns the bound that holds back less.
+    fn start_of(self, bounds: Bounds) -> i32 {
+        match self {
+            Self::Down => bounds.at_least,
+            Self::Up => bounds.at_most,
+        }
+    }
+
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
     /// covers only the window of the status's own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
@@ -126,7 +134,7 @@ fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Re
             let replicas = side.less(*held.replicas.start(), *held.replicas.end());
             Recommendation {
                 replicas: if restarted {
-                    side.less(replicas, known.current)
+                    side.less(replicas, side.start_of(known.found_now()))
                 } else {
                     replicas
                 },
@@ -166,7 +174,7 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
     list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
     list.extend(known.listed_last());
     if known.may_have_restarted_since_last_pass() {
-        list.push((known.current, SignedDuration::ZERO));
+        list.push((side.end_of(known.found_now()), SignedDuration::ZERO));
     }
     list.into_iter()
         .map(|(replicas, age)| Recommendation {
@@ -273,10 +281,11 @@ fn bounds(
         .flatten()
         .reduce(|one, other| side.less(one, other));
     if known.may_have_restarted_since_last_pass() {
-        // Then the count is the only recommendation.
+        // Then the count that its first pass found is the only recommendation.
+        let found = known.found_now();
         (
-            sure.map(|sure| side.less(sure, known.current)),
-            possible.map(|possible| side.more(possible, known.current)),
+            sure.map(|sure| side.less(sure, side.start_of(found))),
+            possible.map(|possible| side.more(possible, side.end_of(found))),
         )
     } else {
         (sure, possible)

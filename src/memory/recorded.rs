@@ -1,7 +1,9 @@
 //! The bounds that a history of samples adds to the memory of the controller now. They are used only where
 //! they agree with the API, and only narrow the existing bounds.
 
-use jiff::SignedDuration;
+use std::ops::Range;
+
+use jiff::{SignedDuration, Timestamp};
 
 use super::ground;
 use super::known::Known;
@@ -37,7 +39,7 @@ pub(super) fn narrow(
             "no time of the spec in managedFields, which kubectl get --show-managed-fields prints",
         ));
     }
-    let passes = passes(known, past);
+    let passes = passes(known, sighting, past);
     let recorded = RecordedPasses {
         known,
         passes: &passes,
@@ -130,22 +132,46 @@ fn contradiction(
 }
 
 /// Returns the recommendation that each replayed pass left in the list. Nothing is known about passes over
-/// another spec, and a controller that has started since has recommended one of the counts that it found.
-fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
+/// another spec, and a controller that has started since has recommended one of the counts that it found. A pass
+/// whose status shows that it failed has left none of its own.
+fn passes(known: &Known<'_>, sighting: Option<&Sighting>, past: &Past) -> Vec<PastPass> {
+    let failures = failures(known, sighting);
     let mut found = known.found_now();
-    let mut passes = past.passes.clone();
-    for pass in passes.iter_mut().rev() {
+    let mut passes = Vec::new();
+    for pass in past.passes.iter().rev() {
         let before = pass.time.minus(DRIFT);
         found = pass
             .found
             .map_or(Bounds::UNKNOWN, |replicas| found.hull(replicas));
-        if known.spec_may_have_changed_since(before) {
-            (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
-        } else if known.may_have_restarted_since(before) {
-            pass.recommended = pass.recommended.hull(found);
+        let has_failed = failures.iter().any(|times| times.contains(&pass.time));
+        let may_have_restarted = known.may_have_restarted_since(before);
+        let mut left = *pass;
+        if known.spec_may_have_changed_since(before) || has_failed && may_have_restarted {
+            (left.recommended, left.likely) = (Bounds::UNKNOWN, None);
+        } else if has_failed {
+            continue;
+        } else if may_have_restarted {
+            left.recommended = pass.recommended.hull(found);
         }
+        passes.push(left);
     }
+    passes.reverse();
     passes
+}
+
+/// Returns the spans of the passes that, as their statuses show, made no recommendation.
+fn failures(known: &Known<'_>, sighting: Option<&Sighting>) -> Vec<Range<Timestamp>> {
+    let seen = known
+        .seen
+        .iter()
+        .filter(|seen| seen.at_least > seen.at_most);
+    let mut spans: Vec<_> = seen
+        .map(|seen| seen.time.minus(DRIFT)..seen.until.minus(DRIFT))
+        .collect();
+    let last = sighting.filter(|seen| seen.proposal.is_empty());
+    let written = known.status_written().filter(|_| last.is_some());
+    spans.extend(written.map(|written| written.minus(DRIFT)..Timestamp::MAX));
+    spans
 }
 
 /// Returns the values that satisfy both bounds, if any.

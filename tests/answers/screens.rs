@@ -770,7 +770,7 @@ cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed t
 Wait until 06:05:00Z.
 Not certain: the controller's history is unknown; 2 to 8 are possible.
 To narrow this, give a history with --prometheus, or --observe 5m20s.
-stabilization: the history is unknown; the current 4 are assumed to count for 5m
+stabilization: the history is unknown; the current 4 are assumed to have been recommended in the last 5m
 unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);
     insta::assert_snapshot!(said_of_memory(&inferred), @r"

@@ -101,11 +101,12 @@ impl Kind for HeldByWindow {
             );
         }
         let holds = match self.origin {
-            RecommendationOrigin::Start
-            | RecommendationOrigin::NoneStated
-            | RecommendationOrigin::Assumed => {
+            RecommendationOrigin::Start | RecommendationOrigin::NoneStated => {
                 format!("the current {replicas} count for {window}")
             }
+            RecommendationOrigin::Assumed => format!(
+                "the current {replicas} are assumed to have been recommended in the last {window}"
+            ),
             RecommendationOrigin::Inferred => {
                 format!("{replicas} was recommended in the last {window}")
             }

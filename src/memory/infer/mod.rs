@@ -25,7 +25,6 @@ use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::metric::Measured;
-use crate::snapshot::past::Bounds;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
@@ -94,10 +93,10 @@ pub fn infer(
         up,
     };
     let likely = likely(&known, sighting.as_ref(), &held, &possible, &counts);
-    let is_told = match &sighting {
-        Some(seen) => !seen.proposal.is_empty() || !possible.is_open(Bounds::UNKNOWN),
-        None => false,
-    };
+    let is_bounded = possible.highest.at_most.is_some() && possible.lowest.at_least.is_some();
+    let is_told = sighting
+        .as_ref()
+        .is_some_and(|seen| is_bounded || !seen.proposal.is_empty());
     let knowledge = if held.is_empty() && !is_told {
         Knowledge::Unknown
     } else {
@@ -194,9 +193,11 @@ fn likely(
             return memory.without_recommendations();
         }
         let written = known.status_written().unwrap_or(known.now);
+        let failed = known.condition_since("ScalingActive", "False");
+        let since = failed.map_or(written, |failed| failed.min(written));
         let before = Recommendation {
             replicas: known.current,
-            time: written.minus(known.rhythm.period).minus(USUAL_DELAY),
+            time: since.minus(known.rhythm.period).minus(USUAL_DELAY),
         };
         let left = within(known, before, highest, lowest);
         memory.recommendations.push(left);
@@ -304,7 +305,11 @@ pub(super) fn until_first_pass(lease: &Lease, input: &Input) -> Option<Delay> {
     let earliest = first.minus(SECOND);
     let until = |time: Timestamp| snapshot.now.max(time).duration_since(snapshot.now);
     let is_younger = snapshot.hpa.written.created > Some(lease.acquired);
-    let is_unseen = input.replicas_unseen().is_some_and(|set| set < earliest);
+    // Passes before may have been over another target.
+    let changed = snapshot.hpa.written.spec;
+    let is_unchanged = changed.is_some_and(|changed| changed <= lease.acquired);
+    let set = input.replicas_unseen().filter(|_| is_unchanged);
+    let is_unseen = set.is_some_and(|set| set.plus(SECOND) <= earliest);
     let is_to_come = snapshot.now <= earliest || is_unseen;
     (is_to_come && !is_younger).then(|| Delay {
         least: until(earliest),

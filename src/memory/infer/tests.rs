@@ -44,7 +44,11 @@ fn inferred(hpa: &Hpa, evidence: &Evidence, now: i64) -> Possible {
 }
 
 fn remembered(hpa: &Hpa, evidence: &Evidence, now: Timestamp) -> Remembered {
-    let replicas = hpa.status.current_replicas;
+    remembered_at(hpa.status.current_replicas, hpa, evidence, now)
+}
+
+/// Returns what is remembered at the next pass over a target with this scale.
+fn remembered_at(replicas: i32, hpa: &Hpa, evidence: &Evidence, now: Timestamp) -> Remembered {
     let scale = Scale {
         spec_replicas: replicas,
         status_replicas: replicas,
@@ -198,19 +202,22 @@ fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
 /// replicas that the target has had since before.
 #[test]
 fn a_leader_without_a_pass_has_no_history() {
-    for (version, created, acquired, replicas, set, least) in [
-        ("v1.36", 50, 95, 8, 79, Some(8)),
-        ("v1.36", 50, 88, 8, 79, Some(1)),
-        ("v1.36", 50, 86, 8, 79, None),
-        ("v1.36", 96, 95, 8, 79, None),
-        ("v1.37", 50, 95, 8, 79, None),
-        ("v1.36", 50, 84, 9, 82, Some(0)),
-        ("v1.36", 50, 84, 9, 97, Some(0)),
-        ("v1.36", 50, 84, 9, 98, None),
-        ("v1.36", 50, 84, 9, 80, None),
-        ("v1.36", 50, 84, 8, 82, None),
-        ("v1.36", 96, 95, 9, 82, None),
-        ("v1.37", 50, 95, 9, 93, Some(0)),
+    for (version, (created, changed), acquired, replicas, set, least) in [
+        ("v1.36", (50, 50), 95, 8, 79, Some(8)),
+        ("v1.36", (50, 50), 88, 8, 79, Some(1)),
+        ("v1.36", (50, 50), 86, 8, 79, None),
+        ("v1.36", (96, 96), 95, 8, 79, None),
+        ("v1.37", (50, 50), 95, 8, 79, None),
+        ("v1.36", (50, 50), 84, 9, 82, Some(0)),
+        ("v1.36", (50, 50), 84, 9, 97, Some(0)),
+        ("v1.36", (50, 50), 84, 9, 98, None),
+        ("v1.36", (50, 50), 84, 9, 80, None),
+        ("v1.36", (50, 50), 84, 8, 82, None),
+        ("v1.36", (96, 96), 95, 9, 82, None),
+        ("v1.37", (50, 50), 95, 9, 93, Some(0)),
+        // Its passes before the change may have been over another target.
+        ("v1.36", (50, 84), 84, 9, 82, Some(0)),
+        ("v1.36", (50, 85), 84, 9, 82, None),
     ] {
         let write = json!({"manager": "kubectl", "time": SecondsTime(second(set)).to_string(),
             "fieldsV1": {"f:spec": {"f:replicas": {}}}});
@@ -220,7 +227,7 @@ fn a_leader_without_a_pass_has_no_history() {
         let mut input = input(&items).unwrap();
         let Snapshot { hpa, now, .. } = &mut input.snapshot;
         let target = hpa.spec.scale_target_ref.clone();
-        *hpa = state((80, created, 8, None));
+        *hpa = state((80, changed, 8, None));
         (hpa.written.created, *now) = (Some(second(created)), second(101));
         hpa.spec.scale_target_ref = target;
         input.snapshot.controller = of(version);
@@ -229,7 +236,7 @@ fn a_leader_without_a_pass_has_no_history() {
         let found = delay.map(|delay| delay.least.as_secs());
         assert_eq!(
             found, least,
-            "{version} {created} {acquired} {replicas} {set}"
+            "{version} {created} {changed} {acquired} {replicas} {set}"
         );
     }
 }
@@ -391,9 +398,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
 /// Since its metrics fail, only the recommendations before count, until they leave the window of 300 s.
 #[test]
 fn a_failed_pass_adds_no_recommendation() {
-    let mut hpa = state((100, 50, 8, None));
-    hpa.status.conditions[1].status = "False".into();
-    hpa.status.conditions[1].reason = "FailedGetResourceMetric".into();
+    let mut hpa = failed();
     let seen = vec![pass((3, 3), -250, 85), pass((i32::MAX, 0), 85, 100)];
     let led = || lease(second(-500), second(390));
     let known = || Evidence {
@@ -436,6 +441,29 @@ fn a_failed_pass_adds_no_recommendation() {
             .map(|it| it.time.plus(delay.likely));
         assert_eq!(time, last, "{now}");
     }
+    // The first pass that could read the scale recommended its replicas.
+    hpa.status.conditions[0].last_transition_time = Some(second(100));
+    let possible = inferred(&hpa, &led(), 390);
+    assert_eq!(possible.highest, found(None, Some(8)));
+}
+
+/// Without a lease, a controller may have started before the target was scaled from 8 to 3, or after it.
+#[test]
+fn a_controller_that_has_restarted_found_the_count_of_the_status_or_the_present_one() {
+    let found = remembered_at(3, &failed(), &Evidence::default(), second(500));
+    let highest = Extreme {
+        at_least: None,
+        at_most: Some(8),
+    };
+    assert_eq!(found.possible.unwrap().highest, highest);
+}
+
+/// Returns an HPA of whose passes over 8 replicas the metrics have failed since 100.
+fn failed() -> Hpa {
+    let mut hpa = state((100, 50, 8, None));
+    hpa.status.conditions[1].status = "False".into();
+    hpa.status.conditions[1].reason = "FailedGetResourceMetric".into();
+    hpa
 }
 
 /// The last pass was at 129 or later, with a window of 30 s, and kept nothing from before 99.
@@ -843,6 +871,20 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     assert_eq!(bounds(Some(recorded(&[(unknown, 85)]))), alone);
     assert_eq!(bounds(Some(recorded(&[((8, 9), -178)]))), alone);
     assert_eq!(bounds(Some(recorded(&[((8, 9), 2)]))), alone);
+    // Passes that failed, as their status shows, left none, whatever the samples lead to.
+    let of_failed = |time| {
+        let mut hpa = failed();
+        (hpa.written.spec, hpa.written.created) = (Some(second(0)), Some(second(-900)));
+        let evidence = Evidence {
+            seen: vec![pass((i32::MAX, 0), 70, 85)],
+            recorded: Some(recorded(&[((8, 9), time)])),
+            ..lease(second(-900), second(101))
+        };
+        inferred(&hpa, &evidence, 131).highest.at_least
+    };
+    let left = [67, 69, 82, 84, 97, 99, 120].map(|time| of_failed(time));
+    let (some, none) = (Some(8), None);
+    assert_eq!(left, [some, none, none, some, some, none, none]);
     // It never makes them wider, nor is it believed against the status or the scale.
     assert_eq!(bounds(Some(recorded(&[((0, 20), 85)]))), alone);
     let contradicted = |past: Past, on: &str| {

@@ -600,17 +600,20 @@ impl Known<'_> {
 
     /// Returns the recommendation that the passes of the current status have put into the list in addition to
     /// their own, and its least age at the next pass: the replicas that they found, if one of them may be the
-    /// first pass of a controller.
+    /// first pass of a controller, or the first that could read them.
     pub(super) fn listed_last(&self) -> Option<(i32, SignedDuration)> {
         let written = self.hpa.written.status?;
         let leads = self
             .lease
             .is_some_and(|lease| lease.acquired.plus(SECOND) <= written);
         let is_first = self.is_first_pass(written);
-        if !is_first && !self.may_have_started(written, self.now) {
+        let has_started = self.may_have_started(written, self.now);
+        let able = self.condition_since("AbleToScale", "True");
+        let is_able_first = able.is_some_and(|since| since.plus(SECOND) >= written);
+        if !is_first && !has_started && !is_able_first {
             return None;
         }
-        let age = if is_first && leads {
+        let age = if is_first && leads || !has_started {
             self.least_age(written)
         } else {
             self.least_gap()

@@ -93,7 +93,8 @@ impl Words<'_> {
                 format!("no history is stated; the current {replicas} count for {window}")
             }
             RecommendationOrigin::Assumed => format!(
-                "the history is unknown; the current {replicas} are assumed to count for {window}"
+                "the history is unknown; the current {replicas} are assumed to have been recommended in \
+                 the last {window}"
             ),
             RecommendationOrigin::Inferred => {
                 let from = self.inferred_from();

@@ -135,7 +135,7 @@ pub(crate) fn stored_hpas(
     snapshot.other_hpas.iter().filter(move |other| {
         let scale = other.scale.as_ref();
         scale.is_none_or(|it| without_metrics(rules, &other.hpa, it.spec_replicas).is_none())
-            || neighbour::shared_selector(&snapshot.hpa, &other.hpa.key()).is_some()
+            || neighbour::has_found_shared(&snapshot.hpa, &other.hpa)
     })
 }
 

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::known::Known;
 use super::recommendations::HeldRecommendation;
-use super::sighting::Sighting;
+use super::sighting::{self, Sighting};
 use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
@@ -78,14 +78,6 @@ impl Side {
         }
     }
 
-    /// Returns the bound that holds back less.
-    fn start_of(self, bounds: Bounds) -> i32 {
-        match self {
-            Self::Down => bounds.at_least,
-            Self::Up => bounds.at_most,
-        }
-    }
-
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
     /// covers only the window of the status's own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
@@ -128,13 +120,15 @@ pub(super) fn ends(
 
 fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Recommendation> {
     let restarted = known.may_have_restarted_since_last_pass();
+    let found = found_since_last(known);
+    let least = side.less(found.at_least, found.at_most);
     let later = known.latest_pass().duration_since(known.now);
     side.still(known, held)
         .map(|held| {
             let replicas = side.less(*held.replicas.start(), *held.replicas.end());
             Recommendation {
                 replicas: if restarted {
-                    side.less(replicas, side.start_of(known.found_now()))
+                    side.less(replicas, least)
                 } else {
                     replicas
                 },
@@ -174,7 +168,7 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
     list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
     list.extend(known.listed_last());
     if known.may_have_restarted_since_last_pass() {
-        list.push((side.end_of(known.found_now()), SignedDuration::ZERO));
+        list.push((side.end_of(found_since_last(known)), SignedDuration::ZERO));
     }
     list.into_iter()
         .map(|(replicas, age)| Recommendation {
@@ -182,6 +176,18 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
             time: known.now.minus(age),
         })
         .collect()
+}
+
+/// Returns the fewest and the most replicas that a pass since the last one may have found: those that it set, if it
+/// did, or else those of its status or of the target.
+fn found_since_last(known: &Known<'_>) -> Bounds {
+    let status = &known.hpa.status;
+    let has_set = sighting::rescaled_by(status).is_some();
+    if has_set && status.desired_replicas == known.current {
+        Bounds::exactly(known.current)
+    } else {
+        known.found_now()
+    }
 }
 
 /// Returns the observations of the passes in a window of the next pass, apart from those that left the
@@ -282,10 +288,11 @@ fn bounds(
         .reduce(|one, other| side.less(one, other));
     if known.may_have_restarted_since_last_pass() {
         // Then the count that its first pass found is the only recommendation.
-        let found = known.found_now();
+        let found = found_since_last(known);
+        let (least, most) = (side.less(found.at_least, found.at_most), side.end_of(found));
         (
-            sure.map(|sure| side.less(sure, side.start_of(found))),
-            possible.map(|possible| side.more(possible, side.end_of(found))),
+            sure.map(|sure| side.less(sure, least)),
+            possible.map(|possible| side.more(possible, most)),
         )
     } else {
         (sure, possible)

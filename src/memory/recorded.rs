@@ -42,6 +42,7 @@ pub(super) fn narrow(
     let passes = passes(known, sighting, past);
     let recorded = RecordedPasses {
         known,
+        first: past.passes.first().map(|pass| pass.time),
         passes: &passes,
     };
     let added = holds::added_bounds(known, sighting);
@@ -145,8 +146,10 @@ fn passes(known: &Known<'_>, sighting: Option<&Sighting>, past: &Past) -> Vec<Pa
             .map_or(Bounds::UNKNOWN, |replicas| found.hull(replicas));
         let has_failed = failures.iter().any(|times| times.contains(&pass.time));
         let may_have_restarted = known.may_have_restarted_since(before);
+        // The first pass of all recommends what it finds, even if it fails.
+        let may_be_first = may_have_restarted || known.is_first_pass(before);
         let mut left = *pass;
-        if known.spec_may_have_changed_since(before) || has_failed && may_have_restarted {
+        if known.spec_may_have_changed_since(before) || has_failed && may_be_first {
             (left.recommended, left.likely) = (Bounds::UNKNOWN, None);
         } else if has_failed {
             continue;
@@ -161,10 +164,7 @@ fn passes(known: &Known<'_>, sighting: Option<&Sighting>, past: &Past) -> Vec<Pa
 
 /// Returns the spans of the passes that, as their statuses show, made no recommendation.
 fn failures(known: &Known<'_>, sighting: Option<&Sighting>) -> Vec<Range<Timestamp>> {
-    let seen = known
-        .seen
-        .iter()
-        .filter(|seen| seen.at_least > seen.at_most);
+    let seen = known.seen.iter().filter(|seen| seen.recommended_nothing());
     let mut spans: Vec<_> = seen
         .map(|seen| seen.time.minus(DRIFT)..seen.until.minus(DRIFT))
         .collect();
@@ -188,6 +188,8 @@ fn both(one: Extreme, other: Extreme) -> Option<Extreme> {
 /// The passes of a history, as the next pass remembers them.
 struct RecordedPasses<'r> {
     known: &'r Known<'r>,
+    /// The time of the first pass, even if it left no recommendation.
+    first: Option<Timestamp>,
     passes: &'r [PastPass],
 }
 
@@ -207,8 +209,7 @@ impl RecordedPasses<'_> {
     /// Whether no pass in a window is older than the first of these.
     fn reaches(&self, window: SignedDuration) -> bool {
         let oldest = self.known.earliest_pass().minus(window);
-        let first = self.passes.first().map(|pass| pass.time);
-        first.is_some_and(|first| {
+        self.first.is_some_and(|first| {
             first <= oldest.plus(self.known.rhythm.period)
                 || self.known.is_first_pass(first.minus(DRIFT))
         })

@@ -94,13 +94,18 @@ pub struct SeenPass {
 }
 
 impl SeenPass {
+    /// Whether its passes made no recommendation.
+    pub(crate) fn recommended_nothing(&self) -> bool {
+        self.at_least > self.at_most
+    }
+
     /// Returns the bounds of the recommendation; `None` if its passes made none, or it may be any.
     pub(crate) fn recommended(&self) -> Option<Bounds> {
         let &Self {
             at_least, at_most, ..
         } = self;
         let bounds = Bounds { at_least, at_most };
-        (at_least <= at_most && bounds != Bounds::UNKNOWN).then_some(bounds)
+        (!self.recommended_nothing() && bounds != Bounds::UNKNOWN).then_some(bounds)
     }
 }
 

@@ -243,8 +243,14 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     active.last_transition_time.filter(|_| has_passed)
 }
 
+/// Whether the last pass over an HPA found that this other one selects some of its pods.
+pub(crate) fn has_found_shared(own: &Hpa, other: &Hpa) -> bool {
+    let is_same = other.written.created <= own.written.status;
+    is_same && shared_selector(own, &other.key()).is_some()
+}
+
 /// Returns the selector of an HPA's pods, if its last pass found that another HPA selects some of them.
-pub(crate) fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
+fn shared_selector<'h>(own: &'h Hpa, other: &str) -> Option<&'h str> {
     let active = own.status.condition("ScalingActive")?;
     let named = active.message.strip_prefix("pods by selector ")?;
     let (selector, hpas) = named.split_once(" are controlled by ")?;

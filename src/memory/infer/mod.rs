@@ -192,17 +192,34 @@ fn likely(
         if possible.has_no_recommendation() {
             return memory.without_recommendations();
         }
-        let written = known.status_written().unwrap_or(known.now);
-        let failed = known.condition_since("ScalingActive", "False");
-        let since = failed.map_or(written, |failed| failed.min(written));
-        let before = Recommendation {
-            replicas: known.current,
-            time: since.minus(known.rhythm.period).minus(USUAL_DELAY),
-        };
-        let left = within(known, before, highest, lowest);
+        let left = within(known, left_by_failures(known), highest, lowest);
         memory.recommendations.push(left);
     }
     memory
+}
+
+/// Returns the most likely recommendation before passes that made none: of the current replicas right before these, or
+/// of those that the first of them found, for a new leader or if no pass before could read them.
+fn left_by_failures(known: &Known<'_>) -> Recommendation {
+    let written = known.status_written().unwrap_or(known.now);
+    let failed = known.condition_since("ScalingActive", "False");
+    let since = failed.map_or(written, |failed| failed.min(written));
+    let before = since.minus(known.rhythm.period).minus(USUAL_DELAY);
+    let first = if known.is_readable_since(written) {
+        Some(written)
+    } else {
+        known.led_since()
+    };
+    match first.filter(|first| *first > before) {
+        Some(time) => Recommendation {
+            replicas: known.hpa.status.current_replicas,
+            time,
+        },
+        None => Recommendation {
+            replicas: known.current,
+            time: before,
+        },
+    }
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is

@@ -441,10 +441,17 @@ fn a_failed_pass_adds_no_recommendation() {
             .map(|it| it.time.plus(delay.likely));
         assert_eq!(time, last, "{now}");
     }
-    // The first pass that could read the scale recommended its replicas.
-    hpa.status.conditions[0].last_transition_time = Some(second(100));
-    let possible = inferred(&hpa, &led(), 390);
-    assert_eq!(possible.highest, found(None, Some(8)));
+    // The first pass that could read the scale, up to five seconds before the status, recommended its replicas.
+    for (able, at_most) in [(100, 8), (94, 8), (93, 0)] {
+        hpa.status.conditions[0].last_transition_time = Some(second(able));
+        let possible = inferred(&hpa, &led(), 390);
+        assert_eq!(possible.highest, found(None, Some(at_most)), "{able}");
+    }
+    // So did the first pass of a new leader.
+    let led = remembered(&hpa, &lease(second(200), second(299)), second(300));
+    let last = led.likely.recommendations.last();
+    let time = last.map(|it| it.time.plus(led.delay.likely));
+    assert_eq!(time, Some(second(215)));
 }
 
 /// Without a lease, a controller may have started before the target was scaled from 8 to 3, or after it.
@@ -456,6 +463,18 @@ fn a_controller_that_has_restarted_found_the_count_of_the_status_or_the_present_
         at_most: Some(8),
     };
     assert_eq!(found.possible.unwrap().highest, highest);
+    // The last pass itself scaled it to 3.
+    let mut scaled = state((100, 50, 8, None));
+    scaled.status.conditions[0].reason = "SucceededRescale".into();
+    scaled.status.desired_replicas = 3;
+    for (replicas, most) in [(3, 3), (4, 8)] {
+        let found = remembered_at(replicas, &scaled, &Evidence::default(), second(500));
+        assert_eq!(
+            found.possible.unwrap().highest.at_most,
+            Some(most),
+            "{replicas}"
+        );
+    }
 }
 
 /// Returns an HPA of whose passes over 8 replicas the metrics have failed since 100.

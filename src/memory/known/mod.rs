@@ -132,7 +132,7 @@ impl Known<'_> {
     }
 
     /// Returns the time of the first pass of the leader, if one is known.
-    fn led_since(&self) -> Option<Timestamp> {
+    pub(super) fn led_since(&self) -> Option<Timestamp> {
         let delay = self.rhythm.first_delay();
         self.lease.map(|lease| lease.acquired.plus(delay))
     }
@@ -608,9 +608,7 @@ impl Known<'_> {
             .is_some_and(|lease| lease.acquired.plus(SECOND) <= written);
         let is_first = self.is_first_pass(written);
         let has_started = self.may_have_started(written, self.now);
-        let able = self.condition_since("AbleToScale", "True");
-        let is_able_first = able.is_some_and(|since| since.plus(SECOND) >= written);
-        if !is_first && !has_started && !is_able_first {
+        if !is_first && !has_started && !self.is_readable_since(written) {
             return None;
         }
         let age = if is_first && leads || !has_started {
@@ -619,6 +617,12 @@ impl Known<'_> {
             self.least_gap()
         };
         Some((self.hpa.status.current_replicas, age))
+    }
+
+    /// Whether the pass that wrote its status at some time may be the first that could read the scale.
+    pub(super) fn is_readable_since(&self, written: Timestamp) -> bool {
+        let able = self.condition_since("AbleToScale", "True");
+        able.is_some_and(|since| since.plus(SLACK).plus(SECOND) >= written)
     }
 
     /// Whether one of the passes that left a status, which was written at one time and in place until another,

@@ -408,6 +408,11 @@ impl Words<'_> {
             Knowledge::Inferred => {
                 return (Some("a history inferred from the status and events"), None);
             }
+            Knowledge::Unknown if !remembered.likely.is_seeded() => (
+                "the current replicas as the last recommendation",
+                "unknown: the current replicas are assumed to have been recommended before the passes that \
+                 failed (no evidence of others)",
+            ),
             Knowledge::Unknown => (
                 "the current replicas as the only recommendation",
                 "unknown: the current replicas are assumed to be the only recommendation (no \

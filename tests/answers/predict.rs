@@ -2822,6 +2822,31 @@ fn what_the_version_drops_cannot_be_assumed() {
     predict(&["--set", tolerance]).text();
 }
 
+/// `toleranceInUse`: an HPA that has a tolerance in one direction keeps a new one in both. `dropDisabledFields` knows no
+/// value.
+#[test]
+fn what_is_in_use_may_change_though_its_gate_is_off() {
+    let off = json!({"featureGates": {"HPAConfigurableTolerance": false}});
+    let change = |behavior: &Value, flag: &str| {
+        let metrics = json!([build::resource("cpu", &build::utilization(50))]);
+        let hpa = build::hpa(&json!({"metrics": metrics, "behavior": behavior}));
+        let items = [hpa, build::scale(4), build::state(&off)];
+        predict(
+            &common::read(&build::list(items)).expect("an input"),
+            [flag],
+        )
+    };
+    for flag in [
+        "--set=behavior.scaleDown.tolerance=0",
+        "--set=behavior.scaleUp.tolerance=0.3",
+    ] {
+        let up = json!({"scaleUp": {"tolerance": "0"}});
+        assert!(change(&up, flag).is_ok(), "{flag}");
+        let error = change(&json!({}), flag).expect_err(flag);
+        assert!(error.message.contains("drops this field"), "{error}");
+    }
+}
+
 #[test]
 fn a_field_of_the_input_that_its_version_ignores_is_noted() {
     let text = manifest("  maxReplicas: 9\n  behavior: {scaleUp: {tolerance: 0.05}}");

@@ -396,7 +396,9 @@ fn update(
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
-    if let Some(DroppedField { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
+    // What uses a gate keeps all of its fields (`toleranceInUse`).
+    let is_kept = |it: &DroppedField| in_use.iter().any(|own| own.gate == it.gate);
+    if let Some(DroppedField { path, gate, .. }) = dropped.iter().find(|it| !is_kept(it)) {
         let path = if of_keda {
             keda::path_of(path)
         } else {

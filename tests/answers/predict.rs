@@ -1678,6 +1678,12 @@ fn what_cannot_be_is_refused_with_what_can() {
             "the parent of a is not an object",
             "",
         ),
+        // The gate of the API server may be on where that of the controller is off.
+        (
+            "--min=0",
+            "spec.minReplicas: Invalid value: 0",
+            "these causes; if its feature gate HPAScaleToZero is on, use --feature-gates HPAScaleToZero=true",
+        ),
         (
             "--set=metrics[0].resource.name=memory --set=metrics[0].resource=null",
             "overlap",

@@ -5,6 +5,7 @@ use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
 use crate::apiserver::default::AdmissionRules;
+use crate::apiserver::validate::Invalid;
 use crate::error::Error;
 use crate::saved::manifest;
 use crate::saved::objects::UndecodedHpa;
@@ -96,20 +97,34 @@ fn unknown_in(json: &str) -> Vec<String> {
 }
 
 /// Returns the end of the hint for a rejected spec: the minimum, which the API server does not name, if the maximum is
-/// below it.
-pub(crate) fn bounds(spec: &HpaSpec) -> String {
+/// below it, and the gate that allows a minimum of 0: that of the API server may be on where the controller's is off.
+fn bounds(spec: &HpaSpec, invalid: &Invalid) -> String {
     let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
-    min.map_or_else(String::new, |min| format!("; minReplicas is {min}"))
+    let bound = min.map_or_else(String::new, |min| format!("; minReplicas is {min}"));
+    let mut causes = invalid.causes.iter();
+    let gate = match spec.min_replicas {
+        Some(0) if causes.any(|it| it.field == "spec.minReplicas") => {
+            "; if its feature gate HPAScaleToZero is on, use --feature-gates HPAScaleToZero=true"
+        }
+        _ => "",
+    };
+    bound + gate
 }
 
 /// Returns the hint for a manifest or a change that the API server rejects. The missing value may have been
 /// stated in a field that the API server does not know, such as one of an older version.
-pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
+pub(crate) fn rejected(
+    what: &str,
+    unknown: &[String],
+    spec: &HpaSpec,
+    invalid: &Invalid,
+) -> String {
+    let bounds = bounds(spec, invalid);
     let rejects = format!("the API server would reject this {what} with these causes");
     match unknown {
-        [] => rejects,
+        [] => format!("{rejects}{bounds}"),
         unknown => format!(
-            "{rejects}, and ignores what it does not know: {}",
+            "{rejects}, and ignores what it does not know: {}{bounds}",
             unknown.join("; ")
         ),
     }
@@ -147,11 +162,8 @@ fn admitted(
             let spec = hpa_from_json(&object.json)
                 .map(|hpa| hpa.spec)
                 .unwrap_or_default();
-            let (hint, bounds) = (
-                rejected("manifest", &unknown_in(&object.json)),
-                bounds(&spec),
-            );
-            Error::usage(format!("{}: {e}", object.origin)).hint(format!("{hint}{bounds}"))
+            let hint = rejected("manifest", &unknown_in(&object.json), &spec, &e);
+            Error::usage(format!("{}: {e}", object.origin)).hint(hint)
         }
         AdmissionError::Decode(e) => Error::usage(format!(
             "{}: HorizontalPodAutoscaler {}: {e}",

@@ -16,8 +16,8 @@ use std::ptr;
 
 use jiff::Timestamp;
 
+pub(crate) use admission::rejected;
 use admission::{InputHpa, check_hpa};
-pub(crate) use admission::{bounds, rejected};
 use answers::Answers;
 pub(crate) use answers::described_name;
 pub(super) use answers::{MetricRequest, asked};

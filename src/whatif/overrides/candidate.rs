@@ -561,7 +561,7 @@ impl Manifest {
         set_on_read(&mut object.spec);
         let mut causes = self.causes(&object, rules);
         causes.retain(|cause| cause.field.starts_with("spec."));
-        self.accept(causes)
+        self.accept(&object.spec, causes)
     }
 
     /// Returns what the API server would reject. A metric whose name only KEDA knows has no values to validate.
@@ -573,7 +573,7 @@ impl Manifest {
     }
 
     /// Returns the error for what the API server would reject, if anything.
-    fn accept(&self, causes: Vec<Cause>) -> Result<(), Error> {
+    fn accept(&self, spec: &HpaSpec, causes: Vec<Cause>) -> Result<(), Error> {
         if causes.is_empty() {
             return Ok(());
         }
@@ -582,7 +582,7 @@ impl Manifest {
             return Err(rejected_of_keda(&self.origin, &invalid));
         }
         let error = Error::usage(format!("{}: {invalid}", self.origin));
-        Err(error.hint(rejected("manifest", &self.unknown())))
+        Err(error.hint(rejected("manifest", &self.unknown(), spec, &invalid)))
     }
 
     fn invalid(&self, causes: Vec<Cause>) -> Invalid {
@@ -609,7 +609,7 @@ impl Manifest {
         let mut object = self.object()?.clone();
         set_on_read(&mut object.spec);
         namespace.clone_into(&mut object.metadata.namespace);
-        self.accept(self.causes(&object, rules))?;
+        self.accept(&object.spec, self.causes(&object, rules))?;
         Ok(object.into_hpa())
     }
 }

@@ -17,7 +17,7 @@ use crate::apiserver::convert::HpaVersion;
 use crate::apiserver::default::{AdmissionRules, DroppedField, drop_disabled};
 use crate::error::{Error, listed};
 use crate::keda;
-use crate::saved::assemble::{bounds, rejected};
+use crate::saved::assemble::rejected;
 use crate::saved::manifest::check_version;
 use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec};
 use crate::snapshot::input::Input;
@@ -419,14 +419,14 @@ fn update(
             ),
         );
     }
-    let bounds = bounds(&spec);
+    let stated = spec.clone();
     let updated =
         admit::update(&snapshot.hpa, spec, version, rules, snapshot.now).map_err(|e| match e {
             AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
             AdmissionError::Invalid(e) => {
                 let unknown = manifest.map(Manifest::unknown).unwrap_or_default();
-                let hint = rejected("change", &unknown);
-                Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
+                let hint = rejected("change", &unknown, &stated, &e);
+                Error::usage(format!("{origin}: {e}")).hint(hint)
             }
             AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
         })?;

@@ -23,7 +23,7 @@ pub struct FieldIgnored {
     pub gate: &'static str,
     /// Whether the gate can be set in this version.
     pub settable: bool,
-    /// The first version in which the gate is on.
+    /// The first version in which the gate is on by default; `None` if it is in this one, so that a flag switches it off.
     pub on_in: Option<u32>,
     /// Whether the control plane is known to be managed, so that users cannot set a gate.
     pub is_managed: bool,
@@ -83,7 +83,8 @@ impl Kind for FieldIgnored {
         let does = match (self.stated, self.dropped) {
             (true, true) => format!("drops {paths}"),
             (true, false) => format!("ignores {paths}"),
-            (false, _) => format!("drops {paths}, if the manifest of the HPA has it"),
+            (false, true) => format!("drops {paths}, if the manifest of the HPA has it"),
+            (false, false) => format!("would ignore {paths}"),
         };
         if self.settable {
             format!("without {}, {who} ({version}) {does}", self.gate)
@@ -101,11 +102,13 @@ impl Kind for FieldIgnored {
                 self.gate
             ));
         }
-        if let Some(minor) = self.on_in {
-            evidence.push(format!(
-                "It works by default in Kubernetes 1.{minor} and newer."
-            ));
-        }
+        evidence.push(match self.on_in {
+            Some(minor) => format!("It works by default in Kubernetes 1.{minor} and newer."),
+            None => format!(
+                "It is on by default in {}: a flag of the controller manager switches it off.",
+                about.snapshot.controller.version.named()
+            ),
+        });
         evidence.extend(about.result("With it"));
         evidence
     }
@@ -119,20 +122,24 @@ impl Kind for FieldIgnored {
             Some(owner) => format!("{fields} from {owner}"),
             None => fields.to_owned(),
         };
-        let enable = "enable the gate if you can";
-        let advice = Remedy::Upgrade.says(match (self.may_set(), self.on_in) {
-            (false, Some(minor)) if !self.stated => {
-                format!("To use {them}, upgrade to Kubernetes 1.{minor}.")
+        let upgrade = self
+            .on_in
+            .map(|minor| format!("upgrade to Kubernetes 1.{minor}"));
+        let enable = self
+            .may_set()
+            .then(|| "enable the gate if you can".to_owned());
+        let remove = self.stated.then(|| format!("remove {fields}"));
+        let ways: Vec<String> = [upgrade, enable, remove].into_iter().flatten().collect();
+        let any = match &ways[..] {
+            [others @ .., last] if !others.is_empty() => {
+                format!("{}, or {last}", others.join(", "))
             }
-            (true, Some(minor)) if !self.stated => {
-                format!("To use {them}, upgrade to Kubernetes 1.{minor}, or {enable}.")
-            }
-            (true, Some(minor)) => {
-                format!("Upgrade to Kubernetes 1.{minor}, {enable}, or remove {fields}.")
-            }
-            (true, None) => format!("{}, or remove {fields}.", sentence(enable)),
-            (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
-            (false, None) => format!("Remove {fields}."),
+            only => only.concat(),
+        };
+        let advice = Remedy::Upgrade.says(if self.stated {
+            format!("{}.", sentence(&any))
+        } else {
+            format!("To use {them}, {any}.")
         });
         let flags = format!("--feature-gates {}=true", self.gate);
         if !self.settable {
@@ -154,9 +161,9 @@ fn tolerance_of(side: Direction) -> String {
 }
 
 impl FieldIgnored {
-    /// Whether users may be able to set the gate.
+    /// Whether users may be able to set the gate. Someone has switched off one that is on by default.
     fn may_set(&self) -> bool {
-        self.settable && !self.is_managed
+        self.settable && !(self.is_managed && self.on_in.is_some())
     }
 
     /// Returns the finding, with the result of a pass that applies the tolerances.
@@ -181,14 +188,15 @@ impl FieldIgnored {
 
     /// Returns the first field of a gate.
     fn of(path: String, gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
+        let stage = Stage::of(gate, &case.snapshot.controller.version);
         Self {
             paths: vec![path],
             stated: true,
             dropped,
             gate,
-            settable: Stage::of(gate, &case.snapshot.controller.version).is_settable(),
+            settable: stage.is_settable(),
             on_in: Version::all()
-                .find(|it| Stage::of(gate, it).is_on())
+                .find(|it| Stage::of(gate, it).is_on() && !stage.is_on())
                 .map(|it| it.minor()),
             is_managed: is_managed(case.snapshot),
         }
@@ -199,9 +207,12 @@ impl FieldIgnored {
 /// field may have set it, with no effect.
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
+    let of_side = FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case);
     let facts = FieldIgnored {
         stated: false,
-        ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case)
+        // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
+        dropped: of_side.on_in.is_some(),
+        ..of_side
     };
     if !facts.settable || case.snapshot.controller.gates.configurable_tolerance {
         return None;
@@ -312,6 +323,13 @@ mod tests {
                 tolerant(Some("u")),
                 Some((false, true, true)),
             ),
+            // The API server keeps it.
+            (
+                "v1.36.2",
+                Some(false),
+                settled(4),
+                Some((false, true, true)),
+            ),
             // Without the field, it is what would change the answer.
             ("v1.34.2", None, settled(4), Some((true, true, true))),
             ("v1.36.2", None, settled(4), None),
@@ -335,7 +353,7 @@ mod tests {
                 };
                 assert_eq!(it.severity, severity);
                 assert_eq!(facts.paths, ["spec.behavior.scaleUp.tolerance"]);
-                assert_eq!(facts.on_in, Some(35));
+                assert_eq!(facts.on_in, (version != "v1.36.2").then_some(35));
                 let more = it.without.and_then(|it| it.replicas) == Some(5);
                 assert_eq!(more, it.explains && facts.stated);
                 (facts.dropped, facts.settable, it.explains)

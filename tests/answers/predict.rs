@@ -1678,12 +1678,6 @@ fn what_cannot_be_is_refused_with_what_can() {
             "the parent of a is not an object",
             "",
         ),
-        // The gate of the API server may be on where that of the controller is off.
-        (
-            "--min=0",
-            "spec.minReplicas: Invalid value: 0",
-            "these causes; if its feature gate HPAScaleToZero is on, use --feature-gates HPAScaleToZero=true",
-        ),
         (
             "--set=metrics[0].resource.name=memory --set=metrics[0].resource=null",
             "overlap",
@@ -2828,15 +2822,31 @@ fn what_the_version_drops_cannot_be_assumed() {
     predict(&["--set", tolerance]).text();
 }
 
+/// The gate of the API server may be on where the controller's is off. A gate does not help metrics of pods.
+#[test]
+fn a_minimum_of_zero_is_refused_with_its_gate() {
+    let queue = build::external("queue", &build::average("1"));
+    let cpu = build::resource("cpu", &build::utilization(50));
+    for (metric, is_named) in [(queue, true), (cpu, false)] {
+        let hpa = build::hpa(&json!({"metrics": [metric]}));
+        let items = [hpa, build::scale(4), build::state(&json!({}))];
+        let input = common::read(&build::list(items)).expect("an input");
+        let error = predict(&input, ["--min=0"]).expect_err("a cause");
+        let hint = error.hint.unwrap_or_default();
+        assert_eq!(hint.contains("HPAScaleToZero=true"), is_named, "{hint}");
+    }
+}
+
 /// `toleranceInUse`: an HPA that has a tolerance in one direction keeps a new one in both. `dropDisabledFields` knows no
 /// value.
 #[test]
 fn what_is_in_use_may_change_though_its_gate_is_off() {
     let off = json!({"featureGates": {"HPAConfigurableTolerance": false}});
-    let change = |behavior: &Value, flag: &str| {
+    let old = json!({"kubernetesVersion": "v1.32.0"});
+    let change = |state: &Value, behavior: &Value, flag: &str| {
         let metrics = json!([build::resource("cpu", &build::utilization(50))]);
         let hpa = build::hpa(&json!({"metrics": metrics, "behavior": behavior}));
-        let items = [hpa, build::scale(4), build::state(&off)];
+        let items = [hpa, build::scale(4), build::state(state)];
         predict(
             &common::read(&build::list(items)).expect("an input"),
             [flag],
@@ -2847,10 +2857,13 @@ fn what_is_in_use_may_change_though_its_gate_is_off() {
         "--set=behavior.scaleUp.tolerance=0.3",
     ] {
         let up = json!({"scaleUp": {"tolerance": "0"}});
-        assert!(change(&up, flag).is_ok(), "{flag}");
-        let error = change(&json!({}), flag).expect_err(flag);
+        assert!(change(&off, &up, flag).is_ok(), "{flag}");
+        let error = change(&off, &json!({}), flag).expect_err(flag);
         assert!(error.message.contains("drops this field"), "{error}");
     }
+    let up = json!({"scaleUp": {"tolerance": "0"}});
+    let error = change(&old, &up, "--set=behavior.scaleDown.tolerance=0").expect_err("no field");
+    assert!(error.message.contains("does not have"), "{error}");
 }
 
 #[test]

@@ -96,18 +96,27 @@ impl Kind for FieldIgnored {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
         if self.may_set() {
+            let offer = match self.on_in {
+                Some(_) => ", which managed control planes do not offer",
+                None => "",
+            };
             evidence.push(format!(
                 "The API server and the controller manager take the flag \
-                 --feature-gates={}=true, which managed control planes do not offer.",
+                 --feature-gates={}=true{offer}.",
                 self.gate
             ));
         }
         evidence.push(match self.on_in {
             Some(minor) => format!("It works by default in Kubernetes 1.{minor} and newer."),
-            None => format!(
-                "It is on by default in {}: a flag of the controller manager switches it off.",
-                about.snapshot.controller.version.named()
-            ),
+            None => {
+                let version = about.snapshot.controller.version.named();
+                let whose = if self.dropped {
+                    "the API server"
+                } else {
+                    "the controller manager"
+                };
+                format!("It is on by default in {version}: a flag of {whose} switches it off.")
+            }
         });
         evidence.extend(about.result("With it"));
         evidence
@@ -207,12 +216,11 @@ impl FieldIgnored {
 /// field may have set it, with no effect.
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
-    let of_side = FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case);
+    // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
+    let is_dropped = !Stage::of(TOLERANCE_GATE, &case.snapshot.controller.version).is_on();
     let facts = FieldIgnored {
         stated: false,
-        // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
-        dropped: of_side.on_in.is_some(),
-        ..of_side
+        ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, is_dropped, case)
     };
     if !facts.settable || case.snapshot.controller.gates.configurable_tolerance {
         return None;

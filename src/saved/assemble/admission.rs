@@ -103,7 +103,7 @@ fn bounds(spec: &HpaSpec, invalid: &Invalid) -> String {
     let bound = min.map_or_else(String::new, |min| format!("; minReplicas is {min}"));
     let mut causes = invalid.causes.iter();
     let gate = match spec.min_replicas {
-        Some(0) if causes.any(|it| it.field == "spec.minReplicas") => {
+        Some(0) if causes.all(|it| it.field == "spec.minReplicas") => {
             "; if its feature gate HPAScaleToZero is on, use --feature-gates HPAScaleToZero=true"
         }
         _ => "",

@@ -396,8 +396,13 @@ fn update(
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
-    // What uses a gate keeps all of its fields (`toleranceInUse`).
-    let is_kept = |it: &DroppedField| in_use.iter().any(|own| own.gate == it.gate);
+    // What uses a gate that the version has keeps all of its fields (`toleranceInUse`).
+    let is_kept = |it: &DroppedField| {
+        let has_gate = Stage::of(it.gate, &controller.version).is_settable();
+        in_use
+            .iter()
+            .any(|own| own == it || has_gate && own.gate == it.gate)
+    };
     if let Some(DroppedField { path, gate, .. }) = dropped.iter().find(|it| !is_kept(it)) {
         let path = if of_keda {
             keda::path_of(path)

@@ -205,6 +205,14 @@ impl Cluster {
         self
     }
 
+    /// Removes all other HPAs: their recorded statuses would show that a controller runs.
+    pub(crate) fn keep_only_hpa(&mut self, hpa: [&str; 2]) -> &mut Self {
+        let hpas = self.collection_mut("autoscaling/v2", "HorizontalPodAutoscaler");
+        let is_kept = |(namespace, name): &(String, String)| [&**namespace, name] == hpa;
+        hpas.objects.retain(|key, _| is_kept(key));
+        self
+    }
+
     /// Removes all PodMetrics, as if metrics-server had just started.
     pub(crate) fn forget_pod_metrics(&mut self) -> &mut Self {
         let version = "metrics.k8s.io/v1beta1";

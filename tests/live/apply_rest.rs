@@ -319,7 +319,7 @@ fn a_controller_that_is_down_is_replaced_without_force() {
     ] {
         let mut cluster = cluster();
         hpa(&mut cluster, with_an_open_history);
-        cluster.put(lease("one", renewed));
+        cluster.keep_only_hpa(WEB).put(lease("one", renewed));
         if let Some(event) = also {
             cluster.put(event.clone());
         }
@@ -567,7 +567,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
         });
     };
     let no_one: Change = |cluster| {
-        cluster.put(lease("one", "07:01:00"));
+        cluster.keep_only_hpa(WEB).put(lease("one", "07:01:00"));
     };
     for (change, flags, verdict, replicas, told) in [
         (
@@ -677,7 +677,7 @@ fn the_status_is_written_where_nobody_else_does() {
             hpa["metadata"]["labels"] = json!({"team": "a"});
         });
         if let Some(renewed) = renewed {
-            cluster.put(lease("one", renewed));
+            cluster.keep_only_hpa(WEB).put(lease("one", renewed));
         }
         let server = Server::start(cluster);
         let ran = apply(
@@ -732,7 +732,7 @@ fn the_status_is_written_where_nobody_else_does() {
     }
     // Someone writes the HPA in between: the scale is written, the status is not.
     let mut cluster = cluster();
-    cluster.put(lease("one", "07:01:00"));
+    cluster.keep_only_hpa(WEB).put(lease("one", "07:01:00"));
     let status = When::on(&format!("{HPAS}/web/status"));
     let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
     cluster.fault(status, Fault::Before(change));

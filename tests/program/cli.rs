@@ -2964,7 +2964,7 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
             "currentReplicas": 6, "desiredReplicas": 6,
             "lastScaleTime": "2026-11-21T05:59:40Z",
             "conditions": [
-                condition("AbleToScale", "SucceededRescale"),
+                condition("AbleToScale", "SucceededGetScale"),
                 condition("ScalingActive", "ValidMetricFound"),
                 condition("ScalingLimited", "ScaleUpLimit")],
         },

@@ -145,15 +145,16 @@ fn passes(known: &Known<'_>, sighting: Option<&Sighting>, past: &Past) -> Vec<Pa
             .found
             .map_or(Bounds::UNKNOWN, |replicas| found.hull(replicas));
         let has_failed = failures.iter().any(|times| times.contains(&pass.time));
-        let may_have_restarted = known.may_have_restarted_since(before);
-        // The first pass of all recommends what it finds, even if it fails.
-        let may_be_first = may_have_restarted || known.is_first_pass(before);
+        // The first pass of a controller that finds the scale recommends it, even if it fails.
+        let may_be_first = known.may_have_restarted_since(before)
+            || known.is_first_pass(before)
+            || known.is_readable_since(before);
         let mut left = *pass;
         if known.spec_may_have_changed_since(before) || has_failed && may_be_first {
             (left.recommended, left.likely) = (Bounds::UNKNOWN, None);
         } else if has_failed {
             continue;
-        } else if may_have_restarted {
+        } else if may_be_first {
             left.recommended = pass.recommended.hull(found);
         }
         passes.push(left);
@@ -169,8 +170,8 @@ fn failures(known: &Known<'_>, sighting: Option<&Sighting>) -> Vec<Range<Timesta
         .map(|seen| seen.time.minus(DRIFT)..seen.until.minus(DRIFT))
         .collect();
     let last = sighting.filter(|seen| seen.proposal.is_empty());
-    let written = known.status_written().filter(|_| last.is_some());
-    spans.extend(written.map(|written| written.minus(DRIFT)..Timestamp::MAX));
+    let since = known.failed_since().filter(|_| last.is_some());
+    spans.extend(since.map(|since| since.minus(DRIFT)..Timestamp::MAX));
     spans
 }
 

@@ -245,7 +245,8 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
 
 /// Whether the last pass over an HPA found that this other one selects some of its pods.
 pub(crate) fn has_found_shared(own: &Hpa, other: &Hpa) -> bool {
-    let is_same = other.written.created <= own.written.status;
+    let written = own.written.status;
+    let is_same = written.is_none_or(|written| other.written.created <= Some(written));
     is_same && shared_selector(own, &other.key()).is_some()
 }
 

@@ -202,8 +202,7 @@ fn likely(
 /// of those that the first of them found, for a new leader or if no pass before could read them.
 fn left_by_failures(known: &Known<'_>) -> Recommendation {
     let written = known.status_written().unwrap_or(known.now);
-    let failed = known.condition_since("ScalingActive", "False");
-    let since = failed.map_or(written, |failed| failed.min(written));
+    let since = known.failed_since().unwrap_or(written);
     let before = since.minus(known.rhythm.period).minus(USUAL_DELAY);
     let first = if known.is_readable_since(written) {
         Some(written)

@@ -904,6 +904,15 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     let left = [67, 69, 82, 84, 97, 99, 120].map(|time| of_failed(time));
     let (some, none) = (Some(8), None);
     assert_eq!(left, [some, none, none, some, some, none, none]);
+    // The first pass of all recommended the 8 replicas that it found, too.
+    let mut young = failed();
+    (young.written.spec, young.written.created) = (Some(second(60)), Some(second(60)));
+    let evidence = Evidence {
+        recorded: Some(recorded(&[((3, 4), 75)])),
+        ..lease(second(-900), second(101))
+    };
+    let most = inferred(&young, &evidence, 131).highest.at_most;
+    assert_eq!(most, Some(8));
     // It never makes them wider, nor is it believed against the status or the scale.
     assert_eq!(bounds(Some(recorded(&[((0, 20), 85)]))), alone);
     let contradicted = |past: Past, on: &str| {

@@ -131,6 +131,13 @@ impl Known<'_> {
         self.hpa.written.by_pass()
     }
 
+    /// Returns the time since which passes have failed, if the last one has; later ones may have rewritten the status.
+    pub(super) fn failed_since(&self) -> Option<Timestamp> {
+        let failed = self.condition_since("ScalingActive", "False");
+        let written = self.status_written()?;
+        Some(failed.map_or(written, |failed| failed.min(written)))
+    }
+
     /// Returns the time of the first pass of the leader, if one is known.
     pub(super) fn led_since(&self) -> Option<Timestamp> {
         let delay = self.rhythm.first_delay();

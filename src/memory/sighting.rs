@@ -10,7 +10,7 @@ use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 /// The known facts about the recommendations of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
-    /// The proposal that the pass remembered; [empty](NO_PROPOSAL) if it ended without one.
+    /// The proposal that the pass remembered; empty if it ended without one.
     pub proposal: RangeInclusive<i32>,
     /// The most likely proposal.
     pub likely: Option<i32>,

@@ -93,18 +93,9 @@ pub fn infer(
         up,
     };
     let likely = likely(&known, sighting.as_ref(), &held, &possible, &counts);
-    let is_bounded = possible.highest.at_most.is_some() && possible.lowest.at_least.is_some();
-    let is_told = sighting
-        .as_ref()
-        .is_some_and(|seen| is_bounded || !seen.proposal.is_empty());
-    let knowledge = if held.is_empty() && !is_told {
-        Knowledge::Unknown
-    } else {
-        Knowledge::Inferred
-    };
     let mut remembered = Remembered {
         likely,
-        knowledge,
+        knowledge: knowledge(sighting.as_ref(), &held, &possible),
         possible: Some(possible),
         grounds,
         delay: known.delay(),
@@ -116,6 +107,21 @@ pub fn infer(
         remembered.grounds.push(running(&known));
     }
     remembered
+}
+
+/// Returns how well the recommendations are known: some of them, or bounds of all, or none.
+fn knowledge(
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+    possible: &Possible,
+) -> Knowledge {
+    let is_bounded = possible.highest.at_most.is_some() && possible.lowest.at_least.is_some();
+    let is_told = sighting.is_some_and(|seen| is_bounded || !seen.proposal.is_empty());
+    if held.is_empty() && !is_told {
+        Knowledge::Unknown
+    } else {
+        Knowledge::Inferred
+    }
 }
 
 /// Returns the creation times of the target's own pods.

@@ -901,7 +901,7 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         };
         inferred(&hpa, &evidence, 131).highest.at_least
     };
-    let left = [67, 69, 82, 84, 97, 99, 120].map(|time| of_failed(time));
+    let left = [67, 69, 82, 84, 97, 99, 120].map(of_failed);
     let (some, none) = (Some(8), None);
     assert_eq!(left, [some, none, none, some, some, none, none]);
     // The first pass of all recommended the 8 replicas that it found, too.

@@ -30,7 +30,7 @@ pub struct Sighting {
     pub reason: String,
 }
 
-/// The bounds of no proposal, so that a bound of several passes is that of the others.
+/// The bounds of no proposal. They leave the bounds of other passes as they are.
 const NO_PROPOSAL: RangeInclusive<i32> = RangeInclusive::new(i32::MAX, 0);
 
 /// The standing of a proposal among the recommendations that counted in its pass, as the conditions show it.

@@ -97,7 +97,7 @@ fn unknown_in(json: &str) -> Vec<String> {
 }
 
 /// Returns the end of the hint for a rejected spec: the minimum, which the API server does not name, if the maximum is
-/// below it, and the gate that allows a minimum of 0: that of the API server may be on where the controller's is off.
+/// below it, and the gate that allows a minimum of 0: the API server's may be on where the controller's is off.
 fn bounds(spec: &HpaSpec, invalid: &Invalid) -> String {
     let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
     let bound = min.map_or_else(String::new, |min| format!("; minReplicas is {min}"));

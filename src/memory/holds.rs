@@ -120,8 +120,7 @@ pub(super) fn ends(
 
 fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Recommendation> {
     let restarted = known.may_have_restarted_since_last_pass();
-    let found = found_since_last(known);
-    let least = side.less(found.at_least, found.at_most);
+    let (least, _) = found_since_last(known, side);
     let later = known.latest_pass().duration_since(known.now);
     side.still(known, held)
         .map(|held| {
@@ -168,7 +167,8 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
     list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
     list.extend(known.listed_last());
     if known.may_have_restarted_since_last_pass() {
-        list.push((side.end_of(found_since_last(known)), SignedDuration::ZERO));
+        let (_, most) = found_since_last(known, side);
+        list.push((most, SignedDuration::ZERO));
     }
     list.into_iter()
         .map(|(replicas, age)| Recommendation {
@@ -178,16 +178,18 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
         .collect()
 }
 
-/// Returns the fewest and the most replicas that a pass since the last one may have found: those that it set, if it
-/// did, or else those of its status or of the target.
-fn found_since_last(known: &Known<'_>) -> Bounds {
+/// Returns the replicas that hold back least and most of those that a pass since the last one may have found: those that
+/// the last one set, if it did, or else those of its status or of the target.
+fn found_since_last(known: &Known<'_>, side: Side) -> (i32, i32) {
     let status = &known.hpa.status;
     let has_set = sighting::rescaled_by(status).is_some();
-    if has_set && status.desired_replicas == known.current {
+    let found = if has_set && status.desired_replicas == known.current {
         Bounds::exactly(known.current)
     } else {
         known.found_now()
-    }
+    };
+    let Bounds { at_least, at_most } = found;
+    (side.less(at_least, at_most), side.more(at_least, at_most))
 }
 
 /// Returns the observations of the passes in a window of the next pass, apart from those that left the
@@ -288,8 +290,7 @@ fn bounds(
         .reduce(|one, other| side.less(one, other));
     if known.may_have_restarted_since_last_pass() {
         // Then the count that its first pass found is the only recommendation.
-        let found = found_since_last(known);
-        let (least, most) = (side.less(found.at_least, found.at_most), side.end_of(found));
+        let (least, most) = found_since_last(known, side);
         (
             sure.map(|sure| side.less(sure, least)),
             possible.map(|possible| side.more(possible, most)),

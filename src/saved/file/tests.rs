@@ -296,10 +296,22 @@ fn the_last_of_equal_keys_counts_in_yaml() {
     assert_eq!(objects.notes, [Note::new(repeats)]);
     // Two outputs without a separator between them.
     let object = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\n";
-    assert_eq!(
-        refusal(&object.repeat(2)),
-        "failed to read in:4: a second object in the same document"
-    );
+    let list = "kind: List\napiVersion: v1\nitems: []\n";
+    for (first, second) in [
+        (object, object),
+        (list, list),
+        (object, list),
+        (list, object),
+    ] {
+        assert_eq!(
+            refusal(&format!("{first}{second}")),
+            "failed to read in:4: a second object in the same document"
+        );
+    }
+    // One object that repeats its type, beside another that repeats something else.
+    let retyped = format!("{object}kind: Pod\napiVersion: v1\n");
+    let objects = read(&format!("{retyped}---\n{object}metadata: {{name: b}}\n")).expect("Pods");
+    assert_eq!(objects.pods.len(), 2);
     // Errors are about the last one, too.
     let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");
     assert_eq!(

@@ -109,22 +109,21 @@ fn is_of_helm(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// It repeats the kind and the metadata of an object: then it has several in one document, and kubectl sees parts of each.
+/// A document has several objects, of which kubectl sees parts.
 fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
     let Ok(trees) = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins) else {
         return Ok(None);
     };
     let mut found = Vec::new();
     for document in &trees {
-        document
-            .value
-            .repeated(&mut FieldPath::default(), &mut found);
-    }
-    let again = |name: &str| found.iter().find(|(path, _)| path == name);
-    if let (Some((_, line)), Some(_)) = (again("kind"), again("metadata")) {
-        let message =
-            format!("failed to read {origin}:{line}: a second object in the same document");
-        return Err(Error::usage(message).hint("separate objects by a line ---"));
+        let tree = &document.value;
+        let earlier = found.len();
+        tree.repeated(&mut FieldPath::default(), &mut found);
+        if let Some(line) = second_object(tree, &found[earlier..]) {
+            let message =
+                format!("failed to read {origin}:{line}: a second object in the same document");
+            return Err(Error::usage(message).hint("separate objects by a line ---"));
+        }
     }
     let named: Vec<String> = found
         .iter()
@@ -139,6 +138,26 @@ fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
         "{origin} repeats {}{more}: the last one counts, as for kubectl",
         named.join(", ")
     ))))
+}
+
+/// Returns the line of a second object in a document, which repeats the kind and another field of the first. An object
+/// that only repeats its own type is one object, for kubectl too.
+fn second_object(document: &Tree, repeated: &[(FieldPath, usize)]) -> Option<usize> {
+    let field = |name: &str| PlaceStep::Field(name.to_owned());
+    let (kind, version) = (field("kind"), field("apiVersion"));
+    let own = repeated.iter().filter_map(|(path, line)| match &*path.0 {
+        [step] => Some((step, *line)),
+        _ => None,
+    });
+    let (_, line) = own.clone().find(|(step, _)| **step == kind)?;
+    let fields = document.inner().into_iter();
+    let kinds: HashSet<Option<&str>> = fields
+        .filter(|(step, _)| step.as_ref() == Ok(&kind))
+        .map(|(_, node)| node.value.scalar())
+        .collect();
+    let is_of_type = |step: &PlaceStep| *step == kind || *step == version && kinds.len() == 1;
+    let has_another = own.clone().any(|(step, _)| !is_of_type(step));
+    has_another.then_some(line)
 }
 
 /// The number of repeated keys of a file that are named.
@@ -242,6 +261,14 @@ enum Tree {
 }
 
 impl Tree {
+    /// Returns the value of a scalar.
+    fn scalar(&self) -> Option<&str> {
+        match self {
+            Self::Scalar(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Returns the step to the field of this key; if it is no name of a field, its kind.
     fn step(&self) -> Result<PlaceStep, &'static str> {
         match self {
@@ -283,7 +310,7 @@ impl Tree {
     }
 
     /// Adds the repeated fields, with the lines of their values.
-    fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
+    fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(FieldPath, usize)>) {
         let mut seen = HashSet::new();
         for (step, node) in self.inner() {
             let Ok(step) = step else {
@@ -291,7 +318,7 @@ impl Tree {
             };
             path.0.push(step.clone());
             if !seen.insert(step) {
-                found.push((path.to_string(), place_of(node.referenced).0));
+                found.push((path.clone(), place_of(node.referenced).0));
             }
             node.value.repeated(path, found);
             path.0.pop();

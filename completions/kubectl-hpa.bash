@@ -17,6 +17,7 @@ _kubectl_hpa() {
         fi
         rest=${trimmed#"$word"}
     done
+    [[ ${words[0]} == '~/'* ]] && words[0]=$HOME${words[0]:1}
 
     local current=${words[last]} line directive=0 values=()
     while IFS= read -r line; do

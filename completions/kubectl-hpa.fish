@@ -3,6 +3,9 @@
 
 function __kubectl_hpa
     set -l words (commandline -opc)
+    string match -q '~/*' -- $words[1]; and set words[1] $HOME(string sub -s 2 -- $words[1])
+    # Fish would print the error in the prompt.
+    type -q $words[1]; or return
     # Unquoted, because fish quotes candidates itself.
     set -l current (commandline -ct | string replace -r -- '^(--[^=]*=)?["\']' '$1' | string unescape)
     set -l lines ($words[1] __complete $words[2..-1] "$current" 2>/dev/null)

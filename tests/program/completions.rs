@@ -91,13 +91,27 @@ fn scripts_are_well_formed() {
     }
 }
 
+/// The directory of the program.
+fn directory() -> &'static Path {
+    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    program.parent().expect("a directory")
+}
+
 /// Returns a PATH on which the program is found first.
 fn with_the_program() -> OsString {
-    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
     let paths = env::var_os("PATH").unwrap_or_default();
-    let directory = program.parent().expect("a directory").to_owned();
-    let all = [directory].into_iter().chain(env::split_paths(&paths));
-    env::join_paths(all).expect("directories of a PATH")
+    let all = [directory().to_owned()].into_iter();
+    env::join_paths(all.chain(env::split_paths(&paths))).expect("directories of a PATH")
+}
+
+/// A shell that finds the program on the PATH and in the home directory.
+fn shell(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("PATH", with_the_program())
+        .env("HOME", directory());
+    command
 }
 
 #[cfg(unix)]
@@ -144,10 +158,10 @@ fn fish_completes_in_quotes() {
             "kubectl-hpa explain --filename=exam",
             "--filename=examples/",
         ),
+        ("~/kubectl-hpa expl", "explain"),
+        ("~/none/kubectl-hpa expl", ""),
     ] {
-        let output = Command::new("fish")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .env("PATH", with_the_program())
+        let output = shell("fish")
             .args([
                 "--no-config",
                 "-c",
@@ -165,6 +179,51 @@ fn fish_completes_in_quotes() {
         assert_eq!(said.join(" "), replies, "{line}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
+}
+
+#[test]
+fn zsh_types_what_follows() {
+    // A shell on a terminal of its own completes each line, and prints what it then has.
+    const RUN: &str = r#"
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'fpath=($PWD/completions $fpath); autoload -U compinit; compinit -D -u'
+zpty -w shell 'show() { print -rn -- $'"'\1'"'$BUFFER'"$'\1'"'; BUFFER=; }; zle -N show; bindkey "^T" show'
+for line; do
+    zpty -n -w shell $line$'\t\x14'
+    zpty -r shell said $'*\1*\1'
+    print -r -- ${${said%$'\1'}#*$'\1'}
+done
+"#;
+    let lines = [
+        ("kubectl-hpa expl", "ain "),
+        ("kubectl-hpa explain --output=j", "son"),
+        ("kubectl-hpa explain -f examples/shop ca", "rt "),
+        ("kubectl-hpa explain --filename=exam", "ples/"),
+        ("kubectl-hpa predict web -f examples/shop --metric=c", "pu="),
+        (
+            "kubectl-hpa predict web -f examples/shop --pod web-0:c",
+            "pu=",
+        ),
+        (
+            "kubectl-hpa predict web --expect 'min < 3 and lim",
+            "ited' ",
+        ),
+        ("~/kubectl-hpa expl", "ain "),
+        ("~/none/kubectl-hpa expl", ""),
+    ];
+    let output = shell("zsh")
+        .args(["-f", "-c", RUN, "zsh"])
+        .args(lines.map(|(line, _)| line))
+        .output();
+    // Machines without zsh have nothing to prove here.
+    let Ok(output) = output else { return };
+    let typed: String = lines
+        .iter()
+        .map(|(line, rest)| format!("{line}{rest}\n"))
+        .collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), typed);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
 #[test]
@@ -202,11 +261,11 @@ printf '%s\n' "${COMPREPLY[@]}"
         ("kubectl-hpa explain --filename|=|exam", "examples"),
         ("kubectl-hpa explain web -f examples/shop ca", "cart"),
         ("kubectl-hpa predict web -f examples/shop ", ""),
+        ("~/kubectl-hpa expl", "explain"),
+        ("~/none/kubectl-hpa expl", ""),
     ] {
         let words = line.split(' ').flat_map(|word| word.split('|'));
-        let output = Command::new("bash")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .env("PATH", with_the_program())
+        let output = shell("bash")
             .args(["--norc", "-c", RUN, "bash", &line.replace('|', "")])
             .args(words)
             .output();

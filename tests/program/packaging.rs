@@ -100,6 +100,17 @@ fn workflows_name_what_exists() {
     }
 }
 
+/// RUSTFLAGS would replace the flags of the configuration.
+#[test]
+fn the_program_for_windows_contains_the_c_runtime() {
+    const FLAGS: &str = r#"
+[target.x86_64-pc-windows-msvc]
+rustflags = ["-C", "target-feature=+crt-static"]
+"#;
+    assert!(read(".cargo/config.toml").contains(FLAGS));
+    assert!(!read(".github/workflows/release.yml").contains("RUSTFLAGS"));
+}
+
 /// A tag can be moved to another commit. Actions that build a release or run in the pipelines of users are pinned to a
 /// commit, with the tag in a comment.
 #[test]

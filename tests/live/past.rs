@@ -24,7 +24,7 @@ use super::ran::Ran;
 use super::{program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
-fn history(name: &str, every: usize) -> History {
+pub(super) fn history(name: &str, every: usize) -> History {
     let mut history = History::default();
     let mut used: BTreeMap<&str, f64> = BTreeMap::new();
     let moments = trajectories::moments(name);
@@ -38,7 +38,17 @@ fn history(name: &str, every: usize) -> History {
                 history.add(&series, time, value);
             }
         };
-        // The counters of containers that are measured for the first time begin a moment before.
+        for item in &snapshot.pod_metrics {
+            let milli = item.containers[0].get("cpu").expect("a usage");
+            let used = used.entry(&item.name).or_default();
+            *used += milli as f64 / 1000.0 * 5.0;
+            let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
+            add(
+                format!("container_cpu_usage_seconds_total{{{labels}}}"),
+                *used,
+            );
+        }
+        // The counters of containers that are measured for the first time at the next moment begin now.
         let next = moments.get(place + 1).into_iter();
         let next = next.flat_map(|next| &next.snapshot.pod_metrics);
         for item in next
@@ -50,16 +60,6 @@ fn history(name: &str, every: usize) -> History {
             add(
                 format!("container_cpu_usage_seconds_total{{{labels}}}"),
                 0.0,
-            );
-        }
-        for item in &snapshot.pod_metrics {
-            let milli = item.containers[0].get("cpu").expect("a usage");
-            let used = used.entry(&item.name).or_default();
-            *used += milli as f64 / 1000.0 * 5.0;
-            let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
-            add(
-                format!("container_cpu_usage_seconds_total{{{labels}}}"),
-                *used,
             );
         }
         for pod in &snapshot.pods {

@@ -1540,52 +1540,9 @@ fn record(week: &[history::Moment]) {
     fs::write(path, lines.join("\n") + "\n").expect("a file");
 }
 
-/// What Prometheus would have of the run `plain`, and of the usage of its pods, with a scrape at every moment.
-fn history_of_plain() -> history::History {
-    let mut history = history::History::default();
-    let mut used: BTreeMap<&str, f64> = BTreeMap::new();
-    for moment in trajectories::moments("plain") {
-        let snapshot = &moment.snapshot;
-        let time = snapshot.now.as_second();
-        let mut add = |series: &str, value: f64| history.add(series, time, value);
-        for pod in &snapshot.pods {
-            let (name, owner) = (&pod.name, pod.owner.as_ref().expect("an owner"));
-            let set = &owner.name;
-            add(
-                &format!(
-                    r#"kube_pod_owner{{namespace="plain",pod="{name}",owner_kind="ReplicaSet",owner_name="{set}"}}"#
-                ),
-                1.0,
-            );
-            add(
-                &format!(
-                    r#"kube_replicaset_owner{{namespace="plain",replicaset="{set}",owner_kind="Deployment",owner_name="web"}}"#
-                ),
-                1.0,
-            );
-        }
-        for item in &snapshot.pod_metrics {
-            let milli = item.containers[0].get("cpu").expect("a usage");
-            let used = used.entry(&item.name).or_default();
-            *used += milli as f64 / 1000.0 * 5.0;
-            let labels = format!(r#"namespace="plain",pod="{}",container="app""#, item.name);
-            add(
-                &format!("container_cpu_usage_seconds_total{{{labels}}}"),
-                *used,
-            );
-        }
-        let count = snapshot.scale.as_ref().expect("a scale").spec_replicas;
-        add(
-            r#"kube_deployment_spec_replicas{namespace="plain",deployment="web"}"#,
-            count.into(),
-        );
-    }
-    history
-}
-
 #[test]
 fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
-    let Some(real) = Real::start(history_of_plain) else {
+    let Some(real) = Real::start(|| super::past::history("plain", 1)) else {
         return;
     };
     let count = |moment: &Input| {
@@ -1605,8 +1562,7 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
     let state = file("plain.json", &state);
     for (step, at_least) in [(5, 0.96), (30, 0.95), (60, 0.85)] {
         let step_of = format!("--step={step}s");
-        let span = ["--since=20m", &step_of, "-o=json", "--passes"];
-        let more = [&span[..], &["--ready-after=8s", "--metrics-after=20s"]].concat();
+        let more = ["--since=20m", &step_of, "-o=json", "--passes"];
         let answer = run_at(&real.url, "predict", &state, ["web", "plain"], &more).answer();
         let (backtest, check) = (&answer["backtest"], &answer["backtest"]["check"]);
         let start: jiff::Timestamp = backtest["load"]["start"]

@@ -163,7 +163,8 @@ struct NamedEntry {
 
 /// Reads a file's text; the error names a line or a field. Resolves paths relative to `directory`.
 pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> {
-    let value = document(text)?;
+    let first = documents(&mut text.as_bytes()).next().transpose()?;
+    let value = first.unwrap_or_default();
     let file: File = typed(&value, "")?;
     let right_kind = matches!(file.kind.as_str(), "" | "Config");
     if !right_kind || !matches!(file.api_version.as_str(), "" | "v1") {
@@ -181,16 +182,18 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
     Ok(config)
 }
 
-/// Returns the first document of a text. As in kubectl, the last of repeated keys counts.
-pub(crate) fn document(text: &str) -> Result<Value, String> {
+/// Reads the documents of a text, each when it is needed: one that follows may be broken. As in kubectl, the last of
+/// repeated keys counts.
+pub(super) fn documents<'t>(
+    text: &'t mut &[u8],
+) -> impl Iterator<Item = Result<Value, String>> + 't {
     let mut options = yaml::options(text.len());
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
-    let read: Result<Vec<Value>, _> = serde_yaml::from_multiple_with_options(text, options);
-    let documents = read.map_err(|e| match e.without_snippet().location() {
+    let fault = |e: serde_yaml::Error| match e.without_snippet().location() {
         Some(place) => format!("line {}: not readable as YAML", place.line()),
         None => "not readable as YAML".to_owned(),
-    })?;
-    Ok(documents.into_iter().next().unwrap_or_default())
+    };
+    serde_yaml::read_with_options(text, options).map(move |read| read.map_err(fault))
 }
 
 /// Reads a value as a type; the error says where the type is wrong, without the value.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-use super::config_file::{Cluster, Exec};
+use super::config_file::{Cluster, Exec, documents, typed};
 use super::environment::Environment;
 use super::kubeconfig::words;
 use super::look_path::{Unfound, look_path};
@@ -125,9 +125,13 @@ pub(crate) async fn run_within(
     };
     #[cfg(not(unix))]
     let spawned = command.spawn().map(|child| (child, ()));
-    let (mut child, group) = spawned.map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => not_run(exec, &Unfound::Missing),
-        _ => format!("exec: executable {}: {}", exec.command, words(&e)).into(),
+    let (mut child, group) = spawned.map_err(|e| PluginFault {
+        cause: format!("exec: executable {}: {}", exec.command, words(&e)),
+        // The plugin itself has been found.
+        hint: (e.kind() == std::io::ErrorKind::NotFound).then(|| {
+            "the file exists, but the interpreter in its first line, or its loader, does not"
+                .to_owned()
+        }),
     })?;
     let stdout = child.stdout.take();
     let finish = async {
@@ -285,9 +289,14 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
 
 /// Reads a plugin's output; the error says what is missing, not what was there.
 fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
-    let answer: ExecCredential = json::read(output)
-        .ok()
-        .filter(|answer: &ExecCredential| answer.kind == "ExecCredential")
+    // As in client-go, it may also be YAML, or repeat keys.
+    let as_yaml = || {
+        let first = documents(&mut &*output).next()?.ok()?;
+        typed(&first, "").ok()
+    };
+    let answer = json::read(output).ok().or_else(as_yaml);
+    let answer = answer
+        .filter(|answer: &ExecCredential| matches!(&*answer.kind, "" | "ExecCredential"))
         .ok_or_else(|| {
             let command = &exec.command;
             format!("exec: executable {command} did not print an ExecCredential")

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::config_file::{document, typed};
+use super::config_file::{documents, typed};
 use super::environment::Environment;
 use super::kubeconfig::words;
 use super::look_path::look_path;
@@ -27,6 +27,8 @@ pub(crate) enum Policy {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Preference {
+    api_version: String,
+    kind: String,
     credential_plugin_policy: String,
     credential_plugin_allowlist: Vec<Entry>,
 }
@@ -36,6 +38,46 @@ struct Preference {
 struct Entry {
     name: String,
     command: String,
+}
+
+/// The API group of kuberc.
+const GROUP: &str = "kubectl.config.k8s.io/";
+
+impl Preference {
+    /// Whether a document is one of kuberc; it need not say so.
+    fn is_of_kuberc(&self) -> bool {
+        matches!(&*self.kind, "" | "Preference")
+            && (self.api_version.is_empty() || self.api_version.starts_with(GROUP))
+    }
+
+    /// Returns its policy; `None` if it states none.
+    fn policy(self) -> Result<Option<Policy>, String> {
+        let list: Vec<String> = self
+            .credential_plugin_allowlist
+            .into_iter()
+            .map(|entry| {
+                if entry.command.is_empty() {
+                    entry.name
+                } else {
+                    entry.command
+                }
+            })
+            .collect();
+        let policy = match self.credential_plugin_policy.as_str() {
+            "" | "AllowAll" | "DenyAll" if !list.is_empty() => {
+                return Err("credentialPluginAllowlist needs the policy Allowlist".to_owned());
+            }
+            "" => return Ok(None),
+            "AllowAll" => Policy::AllowAll,
+            "DenyAll" => Policy::DenyAll,
+            "Allowlist" => Policy::Allowlist(list),
+            _ => {
+                let known = "AllowAll, DenyAll and Allowlist";
+                return Err(format!("credentialPluginPolicy is not one of {known}"));
+            }
+        };
+        Ok(Some(policy))
+    }
 }
 
 /// Reads `KUBERC`, or else `~/.kube/kuberc`.
@@ -68,30 +110,23 @@ pub(super) fn path(env: &Environment) -> Option<PathBuf> {
     }
 }
 
+/// Reads the policy of a file. Each kubectl takes the first document with a version that it knows; this program takes a
+/// policy in any version, as long as all that are stated are the same.
 fn parse(text: &str) -> Result<Policy, String> {
-    let preference: Preference = typed(&document(text)?, "")?;
-    let list: Vec<String> = preference
-        .credential_plugin_allowlist
-        .into_iter()
-        .map(|entry| {
-            if entry.command.is_empty() {
-                entry.name
-            } else {
-                entry.command
-            }
-        })
-        .collect();
-    match preference.credential_plugin_policy.as_str() {
-        "" | "AllowAll" | "DenyAll" if !list.is_empty() => {
-            Err("credentialPluginAllowlist needs the policy Allowlist".to_owned())
+    let mut bytes = text.as_bytes();
+    let mut policies = Vec::new();
+    for document in documents(&mut bytes) {
+        let preference: Preference = typed(&document?, "")?;
+        if preference.is_of_kuberc() {
+            policies.extend(preference.policy()?);
         }
-        "" | "AllowAll" => Ok(Policy::AllowAll),
-        "DenyAll" => Ok(Policy::DenyAll),
-        "Allowlist" => Ok(Policy::Allowlist(list)),
-        _ => Err("credentialPluginPolicy is not one of AllowAll, DenyAll and Allowlist".to_owned()),
+    }
+    policies.dedup();
+    match policies.len() {
+        0 | 1 => Ok(policies.pop().unwrap_or_default()),
+        _ => Err("its documents have different policies for credential plugins".to_owned()),
     }
 }
-
 impl Policy {
     /// Checks whether a plugin may run; if not, the error is client-go's message.
     pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
@@ -128,6 +163,18 @@ mod tests {
                 "credentialPluginPolicy: Allowlist\n\
                  credentialPluginAllowlist: [{name: a}, {command: /b}]",
                 Ok(Policy::Allowlist(vec!["a".to_owned(), "/b".to_owned()])),
+            ),
+            (
+                "apiVersion: kubectl.config.k8s.io/v9\nkind: Preference\n---\n\
+                 apiVersion: foo/v1\nkind: Preference\ncredentialPluginPolicy: AllowAll\n---\n\
+                 apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n\
+                 credentialPluginPolicy: DenyAll",
+                Ok(Policy::DenyAll),
+            ),
+            (
+                "apiVersion: kubectl.config.k8s.io/v9\ncredentialPluginPolicy: AllowAll\n---\n\
+                 credentialPluginPolicy: DenyAll",
+                Err(()),
             ),
             ("credentialPluginPolicy: Maybe", Err(())),
             ("credentialPluginAllowlist: [{name: a}]", Err(())),

@@ -41,6 +41,13 @@ fn what_a_plugin_gives() {
     let token = run(&plugin(&answer(r#"{"token":"T-1"}"#))).unwrap();
     assert_eq!(token.token, Some(Secret::new("T-1")));
     assert!(!format!("{token:?}").contains("T-1"));
+    for printed in [
+        format!(r#"{{"apiVersion":"{V1}","status":{{"token":"T-0","token":"T-1"}}}}"#),
+        format!("kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: T-1}}"),
+    ] {
+        let other = run(&plugin(&format!("echo '{printed}'"))).unwrap();
+        assert_eq!(other.token, token.token, "{printed}");
+    }
     let identity = r#"{"clientCertificateData":"C","clientKeyData":"K"}"#;
     let identity = run(&plugin(&answer(identity))).unwrap();
     assert_eq!(
@@ -151,6 +158,16 @@ fn what_cannot_run_does_not() {
     assert_eq!(fault.cause, "exec: executable no-such-plugin not found");
     assert_eq!(fault.hint.as_deref(), Some("get it from [31mhere"));
     assert!(!std::path::Path::new(&ran).exists());
+    missing.command = directory.write("no-interpreter", "#!/no/such/interpreter\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let executable = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&missing.command, executable).unwrap();
+        let fault = run(&missing, &Policy::AllowAll);
+        assert!(fault.cause.ends_with(": no such file or directory"));
+        assert!(fault.hint.unwrap().contains("the interpreter"));
+    }
 }
 
 #[test]

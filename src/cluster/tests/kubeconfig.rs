@@ -118,9 +118,9 @@ fn broken_files_stop_without_showing_values() {
 }
 
 #[test]
-fn the_last_of_repeated_keys_counts() {
+fn the_first_document_counts_and_the_last_of_repeated_keys() {
     let directory = Directory::new();
-    let text = format!("current-context: none\n{ONE}");
+    let text = format!("current-context: none\n{ONE}\n---\na: [");
     directory.write(".kube/config", &text);
     let target = resolved(&ConnectionFlags::default(), &directory.env(&[])).unwrap();
     assert_eq!(target.cluster.server, "https://one:6443");

@@ -690,11 +690,6 @@ fn bad_input_is_refused_with_one_clear_line() {
             Some("it is compressed with gzip: unpack it first"),
         ),
         (
-            b"\xff\xfek\x00i\x00",
-            "failed to read IN: not text (byte 0 is not UTF-8)",
-            Some("it is UTF-16: save it as UTF-8"),
-        ),
-        (
             b"replicaCount: 2\n",
             "failed to read IN:1:1: not a Kubernetes object: it has no kind",
             Some(

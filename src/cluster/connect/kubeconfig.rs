@@ -114,8 +114,8 @@ pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
 
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
-    let read = match file::read_of_connection(path) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "it is not text".to_owned()),
+    let read = match file::read_text_of_connection(path) {
+        Ok(text) => Ok(text),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => Err(words(&e)),
     };

@@ -204,15 +204,27 @@ fn directory(file: &Path) -> &Path {
     }
 }
 
-/// Reads everything, probably `size` bytes, unless it is more than `limit`.
+/// Reads everything, probably `size` bytes, unless it is more than `limit`. What is in UTF-16, as PowerShell writes it,
+/// becomes UTF-8.
 fn within(from: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
     from.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 <= limit {
-        Ok(bytes)
+        Ok(in_utf8(bytes))
     } else {
         Err(io::Error::other(format!("it has more than {limit} bytes")))
     }
+}
+
+/// Converts a text that begins with a byte order mark of UTF-16; returns anything else as it is.
+fn in_utf8(bytes: Vec<u8>) -> Vec<u8> {
+    let unit: fn([u8; 2]) -> u16 = match bytes.as_slice() {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return bytes,
+    };
+    let units = bytes[2..].chunks_exact(2).map(|it| unit([it[0], it[1]]));
+    String::from_utf16_lossy(&units.collect::<Vec<_>>()).into_bytes()
 }
 
 /// Whether reading a name as [`read`] does includes this file, or would if it existed.
@@ -396,7 +408,6 @@ fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
         ));
         match e.as_bytes() {
             [0x1f, 0x8b, ..] => error.hint("it is compressed with gzip: unpack it first"),
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => error.hint("it is UTF-16: save it as UTF-8"),
             _ => error,
         }
     })

@@ -78,7 +78,9 @@ pub fn command_line() -> Command {
                 Some(text) => verb.after_help(Resettable::Reset).after_long_help(text),
                 None => verb,
             };
-            verb.mut_args(hinted).mut_args(summarized)
+            verb.mut_args(hinted)
+                .mut_args(summarized)
+                .mut_args(overridable)
         })
 }
 
@@ -95,6 +97,16 @@ fn hinted(arg: Arg) -> Arg {
     match hints {
         Some(hint) => arg.value_hint(hint),
         None => arg,
+    }
+}
+
+/// Lets the last of equal flags count where kubectl has the flag, so that an alias can be overridden.
+fn overridable(arg: Arg) -> Arg {
+    let id = arg.get_id().clone();
+    let is_of_kubectl = id == "output" || arg.get_help_heading() == Some(connection::CONNECTION);
+    match arg.get_action() {
+        ArgAction::Set if is_of_kubectl => arg.overrides_with(id),
+        _ => arg,
     }
 }
 
@@ -433,6 +445,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command_line().debug_assert();
+    }
+
+    #[test]
+    fn the_last_of_equal_flags_counts() {
+        let typed = "kubectl-hpa explain web -n a -o wide -n b --output=json".split(' ');
+        let matches = command_line().try_get_matches_from(typed).unwrap();
+        let (_, verb) = matches.subcommand().unwrap();
+        assert_eq!(verb.get_one::<String>("namespace").unwrap(), "b");
     }
 
     #[test]

@@ -113,8 +113,9 @@ impl Typing {
 
     /// Returns the connection flags; `None` if one of them has an invalid value.
     pub fn connection(&self) -> Option<ConnectionFlags> {
-        let command =
-            ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
+        let command = ConnectionFlags::augment_args(Command::new("connection"))
+            .no_binary_name(true)
+            .args_override_self(true);
         let mut words = Vec::new();
         for (name, value) in &self.before {
             let argument = command.get_arguments().find(|flag| id(flag) == *name);

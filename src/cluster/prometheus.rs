@@ -12,7 +12,7 @@ use super::connect::environment::Environment;
 use super::connect::kubeconfig::words;
 use super::connect::prepare_elsewhere;
 use super::http::Session;
-use super::http::failure::{Failure, FailureKind};
+use super::http::failure::{Failure, FailureKind, ProxyFault};
 use super::http::retry::Patience;
 use super::http::status::{ApiStatus, ResourcePath};
 use super::http::tls::TlsRemedy;
@@ -242,6 +242,14 @@ impl Prometheus {
             _ if !self.is_direct() => failure.clone().into(),
             FailureKind::Tls {
                 remedy: Some(remedy),
+                ..
+            }
+            | FailureKind::Proxy {
+                cause:
+                    ProxyFault::Tls {
+                        remedy: Some(remedy),
+                        ..
+                    },
                 ..
             } => {
                 let hint = match remedy {

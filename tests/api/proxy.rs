@@ -1,7 +1,6 @@
-//! An HTTP proxy on the loopback interface that only supports CONNECT, with a log of the
-//! requested hosts.
+//! A proxy on the loopback interface, by SOCKS 5 or by HTTP's CONNECT, with a log of the requested hosts.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +13,7 @@ use super::base64;
 pub(crate) enum Gate {
     /// Anyone.
     Open,
-    /// Only `user:password`; everyone else gets a 407.
+    /// Only `user:password`; everyone else gets a 407, or no method.
     For(&'static str),
     /// No one: 403.
     Closed,
@@ -71,10 +70,10 @@ impl Proxy {
         }
     }
 
-    /// Returns `http://user@127.0.0.1:port`, the user with its password, if any.
-    pub(crate) fn url(&self, user: &str) -> String {
+    /// Returns `scheme://user@127.0.0.1:port`, the user with its password, if any.
+    pub(crate) fn url(&self, scheme: &str, user: &str) -> String {
         let at = if user.is_empty() { "" } else { "@" };
-        format!("http://{user}{at}{}", self.address)
+        format!("{scheme}://{user}{at}{}", self.address)
     }
 
     /// Returns the requested hosts, as `host:port`.
@@ -99,7 +98,54 @@ impl Drop for Proxy {
 }
 
 impl Shared {
-    fn serve(&self, mut client: TcpStream) -> io::Result<()> {
+    fn serve(&self, client: TcpStream) -> io::Result<()> {
+        let mut first = [0];
+        client.peek(&mut first)?;
+        if first == [5] {
+            self.serve_socks(client)
+        } else {
+            self.serve_http(client)
+        }
+    }
+
+    fn serve_socks(&self, mut client: TcpStream) -> io::Result<()> {
+        let methods = read(&mut client, 1)?;
+        if let Gate::For(user) = self.gate {
+            if !methods.contains(&2) {
+                return client.write_all(&[5, 0xff]);
+            }
+            client.write_all(&[5, 2])?;
+            let name = read(&mut client, 1)?;
+            let password = read(&mut client, 0)?;
+            let is_right = [name, password].join(&b':') == user.as_bytes();
+            client.write_all(&[1, u8::from(!is_right)])?;
+            if !is_right {
+                return Ok(());
+            }
+        } else {
+            client.write_all(&[5, 0])?;
+        }
+        let mut request = [0; 10];
+        client.read_exact(&mut request)?;
+        // It is an IPv4 address.
+        let [5, 1, 0, 1, a, b, c, d, port @ ..] = request else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let place = format!("{a}.{b}.{c}.{d}:{}", u16::from_be_bytes(port));
+        self.note(place.clone());
+        let server = TcpStream::connect(place)?;
+        client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
+        relay(client, server)
+    }
+
+    fn note(&self, place: String) {
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(place);
+    }
+
+    fn serve_http(&self, mut client: TcpStream) -> io::Result<()> {
         let mut lines = BufReader::new(client.try_clone()?).lines();
         let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
         let mut authorization = None;
@@ -117,10 +163,7 @@ impl Shared {
             .strip_prefix("CONNECT ")
             .and_then(|rest| rest.split(' ').next());
         let place = place.unwrap_or_default().to_owned();
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(place.clone());
+        self.note(place.clone());
         let refusal = match self.gate {
             Gate::Open => None,
             Gate::For(user) => {
@@ -141,15 +184,28 @@ impl Shared {
         if let Some(refusal) = refusal {
             return write!(client, "HTTP/1.1 {refusal}\r\nContent-Length: 0\r\n\r\n");
         }
-        let mut server = TcpStream::connect(place)?;
+        let server = TcpStream::connect(place)?;
         client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
-        let (mut back, mut forth) = (server.try_clone()?, client.try_clone()?);
-        std::thread::spawn(move || {
-            drop(io::copy(&mut back, &mut forth));
-            drop(forth.shutdown(Shutdown::Write));
-        });
-        // A client speaks after it has been accepted, so nothing was read ahead.
-        drop(io::copy(&mut client, &mut server));
-        server.shutdown(Shutdown::Write)
+        relay(client, server)
     }
+}
+
+/// Reads a field of SOCKS: some bytes, the length, and as many bytes.
+fn read(client: &mut TcpStream, before: usize) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; before + 1];
+    client.read_exact(&mut head)?;
+    let mut field = vec![0; usize::from(head[before])];
+    client.read_exact(&mut field)?;
+    Ok(field)
+}
+
+/// Passes on what each side says. A client speaks after it has been accepted, so nothing was read ahead.
+fn relay(mut client: TcpStream, mut server: TcpStream) -> io::Result<()> {
+    let (mut back, mut forth) = (server.try_clone()?, client.try_clone()?);
+    std::thread::spawn(move || {
+        drop(io::copy(&mut back, &mut forth));
+        drop(forth.shutdown(Shutdown::Write));
+    });
+    drop(io::copy(&mut client, &mut server));
+    server.shutdown(Shutdown::Write)
 }

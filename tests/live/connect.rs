@@ -184,22 +184,36 @@ fn explain_through(server: &Server, proxy: &str) -> Ran {
 #[test]
 fn a_proxy_leads_to_the_server() {
     let server = server_with(|_| {});
-    for (gate, user) in [
-        (Gate::Open, ""),
-        (Gate::For("me:secret-password@1"), "me:secret-password%401"),
-        (Gate::For("me:"), "me"),
+    for (scheme, gate, user) in [
+        ("http", Gate::Open, ""),
+        (
+            "http",
+            Gate::For("me:secret-password@1"),
+            "me:secret-password%401",
+        ),
+        ("http", Gate::For("me:"), "me"),
+        ("socks5", Gate::Open, ""),
+        (
+            "socks5",
+            Gate::For("me:secret-password@1"),
+            "me:secret-password%401",
+        ),
     ] {
         let proxy = Proxy::start(gate);
-        let ran = explain_through(&server, &proxy.url(user));
+        let ran = explain_through(&server, &proxy.url(scheme, user));
         assert_eq!(ran.answer()["outcome"]["status"]["desiredReplicas"], 10);
-        let named = format!("through the proxy {} (from HTTPS_PROXY)\n", proxy.url(""));
+        let named = format!(
+            "through the proxy {} (from HTTPS_PROXY)\n",
+            proxy.url(scheme, "")
+        );
         assert!(ran.stderr.contains(&named), "{}", ran.stderr);
         let place = format!("0.0.0.0:{}", server.address().port());
         assert!(!proxy.asked().is_empty() && proxy.asked().iter().all(|asked| *asked == place));
 
         let config = admin(&server);
-        config
-            .edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(proxy.url(user)));
+        config.edit(|config| {
+            config["clusters"][0]["cluster"]["proxy-url"] = json!(proxy.url(scheme, user));
+        });
         let answer = explain_with(&config, &["-o", "json"]).answer();
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
         assert_eq!(proxy.asked().last(), Some(&server.address().to_string()));
@@ -210,33 +224,61 @@ fn a_proxy_leads_to_the_server() {
 #[test]
 fn proxies_that_do_not_let_through() {
     let server = server_with(|_| {});
-    for (gate, cause, hint) in [
+    for (scheme, gate, cause, hint) in [
         (
+            "socks5",
+            Gate::For("me:secret-password"),
+            "authentication failed\n",
+            "hint: check the credentials in its address, socks5://USER:PASSWORD@HOST:PORT; without them, it must not ask for any\n",
+        ),
+        (
+            "http",
             Gate::For("me:secret-password"),
             "407 Proxy Authentication Required\n",
             "hint: its address can include credentials: http://USER:PASSWORD@HOST:PORT\n",
         ),
-        (Gate::Closed, "it refused a connection to 0.0.0.0:", ""),
-        (Gate::Silent, "no answer in time\n", ""),
+        (
+            "http",
+            Gate::Closed,
+            "it refused a connection to 0.0.0.0:",
+            "",
+        ),
+        ("http", Gate::Silent, "no answer in time\n", ""),
     ] {
         let proxy = Proxy::start(gate);
         let named = |by: &str| {
             format!(
                 "Unable to connect to the server: proxy {} (from {by}): {cause}",
-                proxy.url("")
+                proxy.url(scheme, "")
             )
         };
-        explain_through(&server, &proxy.url("me:secret-password-of-old"))
+        explain_through(&server, &proxy.url(scheme, "me:secret-password-of-old"))
             .fails(1, &[&named("HTTPS_PROXY"), hint]);
         let config = admin(&server);
         config.edit(|config| {
             config["clusters"][0]["cluster"]["proxy-url"] =
-                json!(proxy.url("me:secret-password-x"));
+                json!(proxy.url(scheme, "me:secret-password-x"));
         });
         let cause = named("proxy-url").replace("0.0.0.0", "127.0.0.1");
         explain_with(&config, &["--request-timeout", "2s"]).fails(1, &[&cause, hint]);
     }
     assert!(server.requests().is_empty());
+}
+
+/// Row 9: the API server's certificate is right.
+#[test]
+fn a_proxy_by_tls_is_blamed_for_its_own_certificate() {
+    let server = server_with(|_| {});
+    let proxy = server_with(|cluster| {
+        cluster.transport(Transport::UnknownAuthority);
+    });
+    let proxy = format!("https://{}", proxy.address());
+    let cause = format!(
+        "Unable to connect to the server: proxy {proxy} (from HTTPS_PROXY): tls: failed to verify certificate: x509: \
+         certificate signed by unknown authority\n"
+    );
+    let hint = "hint: as in kubectl, the cluster's certificate authority must have signed the proxy's certificate\n";
+    explain_through(&server, &proxy).fails(1, &[&cause, hint]);
 }
 
 /// Rows 9 and 10.

@@ -133,31 +133,42 @@ impl Route {
             return Self::Direct(tcp);
         };
         match proxy.scheme_str() {
-            Some("socks5") => Self::Socks(SocksV5::new(proxy.clone(), tcp)),
+            Some("socks5") => {
+                let socks = SocksV5::new(proxy.clone(), tcp);
+                let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+                Self::Socks(match credentials(proxy) {
+                    Some((user, password)) => socks.with_auth(text(user), text(password)),
+                    None => socks,
+                })
+            }
             Some("https") => Self::TlsTunnel(tunnel(proxy, tls.over(tcp))),
             _ => Self::Tunnel(tunnel(proxy, tcp)),
         }
     }
 }
 
-/// Returns a tunnel through an HTTP proxy, with the user and password in its address, if any. As in Go,
-/// a user without a password has an empty one.
+/// Returns a tunnel through an HTTP proxy, with the user and password in its address, if any.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
-    let authority = proxy.authority().map_or("", |authority| authority.as_str());
-    let Some((credentials, _)) = authority.split_once('@') else {
+    let Some((user, password)) = credentials(proxy) else {
         return tunnel;
     };
-    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-    let pair: Vec<u8> = percent_decode_str(user)
-        .chain(*b":")
-        .chain(percent_decode_str(password))
-        .collect();
-    match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))) {
+    let pair = STANDARD.encode([user, password].join(&b':'));
+    match HeaderValue::try_from(format!("Basic {pair}")) {
         // The tunnel marks it as sensitive.
         Ok(header) => tunnel.with_auth(header),
         Err(_) => tunnel,
     }
+}
+
+/// Returns the user and password in a proxy's address. As in Go, a user without a password has an empty one.
+fn credentials(proxy: &Uri) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (pair, _) = proxy.authority()?.as_str().split_once('@')?;
+    let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+    Some((
+        percent_decode_str(user).collect(),
+        percent_decode_str(password).collect(),
+    ))
 }
 
 impl Service<Uri> for Route {

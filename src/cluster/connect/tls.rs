@@ -84,8 +84,15 @@ fn unusable_key(cause: impl std::fmt::Display) -> Error {
 
 /// Blames the certificate or the key, whichever is at fault.
 fn unusable_identity(e: rustls::Error) -> Error {
-    let rustls::Error::InvalidCertificate(cause) = e else {
-        return unusable_key(e);
+    let cause = match e {
+        rustls::Error::InvalidCertificate(cause) => cause,
+        // The key is broken, or not one that ring supports.
+        rustls::Error::General(cause) => {
+            return unusable_key(cause).hint(format!(
+                "RSA keys need 2048 to 4096 bits, and keys of P-521 are not supported: {USER}"
+            ));
+        }
+        e => return unusable_key(e),
     };
     let cause = match cause {
         CertificateError::Other(cause) => cause.to_string(),
@@ -291,6 +298,9 @@ mod tests {
 
     const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+    /// In PKCS #8, of an algorithm that nobody has.
+    const UNSUPPORTED_KEY: &str =
+        "-----BEGIN PRIVATE KEY-----\nMAgCAQAwAwYBAA==\n-----END PRIVATE KEY-----\n";
 
     /// Returns a self-signed certificate and its key.
     fn certified() -> (String, KeyPair) {
@@ -459,7 +469,12 @@ mod tests {
             (
                 CERTIFICATE,
                 KEY,
-                "unable to set up TLS: invalid private key: ",
+                "unable to set up TLS: invalid private key: unknown",
+            ),
+            (
+                CERTIFICATE,
+                UNSUPPORTED_KEY,
+                "unable to set up TLS: invalid private key: failed to parse private key",
             ),
         ] {
             let user = User {
@@ -470,6 +485,9 @@ mod tests {
             let tls = Identity::of(&user).and_then(|it| Tls::new(&cluster, it.as_ref()));
             let e = tls.err().unwrap();
             assert!(e.message.starts_with(error), "{}", e.message);
+            let hint = e.hint.as_deref().unwrap_or_default();
+            let is_of_key = error.contains("failed to parse private key");
+            assert_eq!(hint.contains("P-521"), is_of_key, "{hint}");
             assert!(!format!("{e:?}").contains("s3cr3t"), "{e:?}");
         }
         // Version 1, in the field that says 3.

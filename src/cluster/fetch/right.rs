@@ -169,7 +169,15 @@ mod tests {
                 message: "users \"jane\" is forbidden: User \"bob\" cannot impersonate resource \"users\"".to_owned(),
                 ..status.clone()
             };
-            for other in [of_gateway, of_impersonation] {
+            let of_anonymous = ApiStatus {
+                message:
+                    "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\""
+                        .to_owned(),
+                ..status.clone()
+            };
+            let hint = Failure::of(of_anonymous.clone(), path).hint();
+            assert!(hint.is_some_and(|it| it.starts_with("system:anonymous means ")));
+            for other in [of_gateway, of_impersonation, of_anonymous] {
                 assert_eq!(missing(other), None);
             }
             let right = missing(status).map(|right| right.advice());

@@ -129,8 +129,17 @@ const PAGE: &str = "it is a page in HTML, not an object";
 /// The reason why a proxy gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyFault {
-    /// The proxy requires a user (407).
+    /// The HTTP proxy requires a user (407).
     Unauthorized,
+    /// The SOCKS proxy requires a user, or does not accept the one in its address.
+    NotLoggedIn,
+    /// The certificate or the TLS of an `https://` proxy is not acceptable; in the words of Go's library.
+    Tls {
+        /// The fault.
+        cause: String,
+        /// The remedy if it were the server's.
+        remedy: Option<TlsRemedy>,
+    },
     /// The proxy cannot connect to the server.
     NoConnection,
     /// The proxy does not answer in time.
@@ -189,11 +198,12 @@ impl Failure {
         self.status() == Some(403)
     }
 
-    /// Whether an API server says that the user lacks the right for the request. The 403 of a gateway does not, and neither
-    /// does a refusal to impersonate the user.
+    /// Whether an API server says that the user lacks the right for the request. The 403 of a gateway does not, nor does a
+    /// refusal to impersonate the user, nor one of a request without credentials.
     pub fn lacks_right(&self) -> bool {
         self.api().is_some_and(|it| {
-            it.code == 403 && it.from_server && !it.message.contains(" cannot impersonate")
+            let is_other = it.is_anonymous() || it.message.contains(" cannot impersonate");
+            it.code == 403 && it.from_server && !is_other
         })
     }
 
@@ -283,10 +293,14 @@ impl Failure {
             FailureKind::Proxy { proxy, cause } => {
                 let cause = match cause {
                     ProxyFault::Unauthorized => "407 Proxy Authentication Required",
+                    ProxyFault::NotLoggedIn => "authentication failed",
                     ProxyFault::NoConnection => {
                         return format!("proxy {proxy}: it refused a connection to {}", self.host);
                     }
                     ProxyFault::Late => "no answer in time",
+                    ProxyFault::Tls { cause, .. } => {
+                        return format!("proxy {proxy}: tls: {cause}");
+                    }
                     ProxyFault::Other(cause) => cause,
                 };
                 format!("proxy {proxy}: {cause}")
@@ -337,6 +351,23 @@ impl Failure {
             FailureKind::Proxy { cause: ProxyFault::Unauthorized, .. } => Some(
                 "its address can include credentials: http://USER:PASSWORD@HOST:PORT".to_owned(),
             ),
+            FailureKind::Proxy { cause: ProxyFault::NotLoggedIn, .. } => Some(
+                "check the credentials in its address, socks5://USER:PASSWORD@HOST:PORT; without them, it must not ask \
+                 for any"
+                    .to_owned(),
+            ),
+            FailureKind::Proxy { cause: ProxyFault::Tls { remedy: Some(remedy), .. }, .. } => {
+                let hint = match remedy {
+                    TlsRemedy::Authority => {
+                        "as in kubectl, the cluster's certificate authority must have signed the proxy's certificate"
+                    }
+                    TlsRemedy::PlainHttp => "the proxy may use plain HTTP: use an http:// address",
+                    // The API server's certificate is verified by the same name.
+                    TlsRemedy::ServerName => return None,
+                    remedy => remedy.as_str(),
+                };
+                Some(hint.to_owned())
+            }
             FailureKind::Timeout { in_all: true, .. } => Some(
                 "the limit for all requests is the larger of 30s and --request-timeout".to_owned(),
             ),
@@ -356,6 +387,11 @@ impl Failure {
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 Some("check the credentials that are sent, or log in again".to_owned())
             }
+            FailureKind::Api(status) if status.is_anonymous() => Some(
+                "system:anonymous means that no credentials arrived: check the user of the kubeconfig's context, and \
+                 whether a proxy on the way ends TLS"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -452,7 +488,15 @@ pub(crate) fn classify(
             }
         } else if let Some(e) = e.downcast_ref::<rustls::Error>() {
             let (cause, remedy) = explain(e, host);
-            return FailureKind::Tls { cause, remedy };
+            // A tunnel fails with an error of TLS only before it reaches the server.
+            let is_of_tunnel = texts.iter().any(|text| text.starts_with("tunnel error: "));
+            return match proxy.filter(|_| is_of_tunnel) {
+                Some(proxy) => FailureKind::Proxy {
+                    proxy: proxy.to_owned(),
+                    cause: ProxyFault::Tls { cause, remedy },
+                },
+                None => FailureKind::Tls { cause, remedy },
+            };
         } else {
             texts.push(e.to_string());
         }
@@ -468,9 +512,12 @@ pub(crate) fn classify(
     if let Some(proxy) = proxy
         && says("(Connect)")
     {
-        let cause = match last.strip_prefix("tunnel error: ") {
-            Some("proxy authorization required") => ProxyFault::Unauthorized,
-            Some("unsuccessful") => ProxyFault::NoConnection,
+        let cause = match &*last {
+            "tunnel error: proxy authorization required" => ProxyFault::Unauthorized,
+            "tunnel error: unsuccessful" => ProxyFault::NoConnection,
+            "SOCKS error: server does not support user/pass authentication"
+            | "SOCKS error: server implements authentication incorrectly"
+            | "SOCKS error: credentials not accepted" => ProxyFault::NotLoggedIn,
             _ if timed_out => ProxyFault::Late,
             _ => ProxyFault::Other(last),
         };

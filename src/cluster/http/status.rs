@@ -58,6 +58,11 @@ impl ApiStatus {
         !self.from_server && !self.has_audit_id
     }
 
+    /// Whether an API server refuses a request because it came without credentials.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.code == 403 && self.message.contains("User \"system:anonymous\" cannot ")
+    }
+
     /// Returns the start of the body in one line.
     pub(crate) fn line(&self) -> String {
         let words: Vec<&str> = self.body.split_whitespace().collect();

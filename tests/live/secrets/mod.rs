@@ -692,10 +692,16 @@ fn no_secret_of_a_proxy_shows() {
     ];
     let password = secret("proxy");
     thread::scope(|all| {
-        for gate in [Gate::Open, Gate::For("me:x"), Gate::Closed, Gate::Silent] {
+        for (scheme, gate) in [
+            ("http", Gate::Open),
+            ("http", Gate::For("me:x")),
+            ("http", Gate::Closed),
+            ("http", Gate::Silent),
+            ("socks5", Gate::For("me:x")),
+        ] {
             let config = guarded_config(&server, |_| user_of(&bearer));
             let (more, password) = (&more, &password);
-            all.spawn(move || show_nothing_behind(gate, &config, more, password));
+            all.spawn(move || show_nothing_behind(scheme, gate, &config, more, password));
         }
     });
     for wrong in [
@@ -715,12 +721,18 @@ fn no_secret_of_a_proxy_shows() {
     }
 }
 
-fn show_nothing_behind(gate: Gate, config: &Kubeconfig, more: &[&str], password: &str) {
+fn show_nothing_behind(
+    scheme: &str,
+    gate: Gate,
+    config: &Kubeconfig,
+    more: &[&str],
+    password: &str,
+) {
     let proxy = Proxy::start(gate);
-    let url = proxy.url(&format!("me:{password}"));
+    let url = proxy.url(scheme, &format!("me:{password}"));
     let through = traces(config, &[EXPLAIN, APPLY], more, Some(&url));
     through.hold_no_secret(&format!("{gate:?}"));
-    assert!(through.has(1, &proxy.url("")), "{gate:?}");
+    assert!(through.has(1, &proxy.url(scheme, "")), "{gate:?}");
     config.edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(url));
     let traces = traces(config, &[EXPLAIN, COMPLETE], &[], None);
     traces.hold_no_secret(&format!("{gate:?}"));

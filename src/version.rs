@@ -148,16 +148,89 @@ fn minor_of(stated: &str) -> Option<u32> {
     minor.parse().ok().filter(|_| is_readable)
 }
 
-/// The feature gates on which a pass depends.
-pub const GATES: [&str; 7] = [
-    "HPAScaleToZero",
-    "HPAContainerMetrics",
-    "HPAConfigurableTolerance",
-    "PodLevelResources",
-    "HPAGeneration",
-    "HPAOptimizedSelectorStore",
-    "StaleControllerConsistencyHPA",
-];
+/// Declares the feature gates on which a pass depends, each with the minor versions in which its stages begin. Before
+/// the first, it is absent.
+macro_rules! gates {
+    ($($(#[$doc:meta])+ $gate:ident: $($stage:ident $since:literal),+;)+) => {
+        /// A feature gate on which a pass depends.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Gate {
+            $($(#[$doc])+ $gate,)+
+        }
+
+        impl Gate {
+            /// All gates, in the order in which they are listed.
+            pub const ALL: [Self; [$(Self::$gate),+].len()] = [$(Self::$gate),+];
+
+            /// Returns the gate's name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$gate => stringify!($gate),)+
+                }
+            }
+
+            fn stages(self) -> &'static [(u32, Stage)] {
+                match self {
+                    $(Self::$gate => &[$(($since, Stage::$stage)),+],)+
+                }
+            }
+        }
+    };
+}
+
+// Follows the versioned specifications in upstream's `pkg/features/kube_features.go`. It is not confirmed that
+// `PodLevelResources` stayed beta in 1.37: 140536, which graduates it, was open when this was written. Nor is it
+// confirmed that `HPAOptimizedSelectorStore` and `StaleControllerConsistencyHPA` stay beta in 1.38.
+gates! {
+    /// `minReplicas: 0` is allowed.
+    HPAScaleToZero: Off 16, On 37;
+    /// Metrics of the type ContainerResource.
+    HPAContainerMetrics: Off 20, On 27, Locked 30, Removed 32;
+    /// `behavior.*.tolerance`.
+    HPAConfigurableTolerance: Off 33, On 35, Locked 37;
+    /// Requests of whole pods.
+    PodLevelResources: Unused 32, On 34;
+    /// `status.observedGeneration`, and a pass as soon as the spec has changed.
+    HPAGeneration: On 37, Locked 38;
+    /// An index of the selectors of all HPAs.
+    HPAOptimizedSelectorStore: On 37;
+    /// A pass waits until the controller has seen its own last write.
+    StaleControllerConsistencyHPA: On 37;
+}
+
+impl Gate {
+    /// Returns the gate of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gate| gate.name() == name)
+    }
+
+    /// Returns the gates that can be set in a version.
+    pub fn settable(version: &Version) -> impl Iterator<Item = Self> {
+        let is_settable = |gate: &Self| gate.stage(version).is_settable();
+        Self::ALL.into_iter().filter(is_settable)
+    }
+
+    /// Returns the gate's stage in a version.
+    pub fn stage(self, version: &Version) -> Stage {
+        let begun = self.stages().iter().filter(|it| it.0 <= version.minor);
+        let last = begun.max_by_key(|it| it.0);
+        last.map_or(Stage::Absent, |it| it.1)
+    }
+
+    /// Whether the gate is on in a document that states a version but not the gate: as by default,
+    /// except that the recorded controllers of 1.27 to 1.29, which such a document means, ran without
+    /// container metrics. A kube-controller-manager of these versions has them on.
+    pub fn is_on_unstated(self, version: &Version) -> bool {
+        let recorded_off = self == Self::HPAContainerMetrics && (27..30).contains(&version.minor);
+        !recorded_off && self.stage(version).is_on()
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// The stage of a feature gate in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,38 +250,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Returns the stage of one of the [`GATES`]. Follows the versioned specifications in upstream's
-    /// `pkg/features/kube_features.go`. It is not confirmed that `PodLevelResources` stayed beta in 1.37:
-    /// 140536, which graduates it, was open when this was written. Nor is it confirmed that
-    /// `HPAOptimizedSelectorStore` and `StaleControllerConsistencyHPA` stay beta in 1.38.
-    pub fn of(gate: &str, version: &Version) -> Self {
-        match (gate, version.minor) {
-            ("HPAScaleToZero", ..37) => Self::Off,
-            ("HPAScaleToZero", _) => Self::On,
-            ("HPAContainerMetrics", ..27) => Self::Off,
-            ("HPAContainerMetrics", 27..30) => Self::On,
-            ("HPAContainerMetrics", 30..32) => Self::Locked,
-            ("HPAContainerMetrics", _) => Self::Removed,
-            ("HPAConfigurableTolerance", 33..35) => Self::Off,
-            ("HPAConfigurableTolerance", 35..37) => Self::On,
-            ("HPAConfigurableTolerance", 37..) => Self::Locked,
-            ("PodLevelResources", 32..34) => Self::Unused,
-            ("PodLevelResources", 34..) => Self::On,
-            ("HPAGeneration", 37) => Self::On,
-            ("HPAGeneration", 38..) => Self::Locked,
-            ("HPAOptimizedSelectorStore" | "StaleControllerConsistencyHPA", 37..) => Self::On,
-            _ => Self::Absent,
-        }
-    }
-
-    /// Whether a gate is on in a document that states a version but not the gate: as by default,
-    /// except that the recorded controllers of 1.27 to 1.29, which such a document means, ran without
-    /// container metrics. A kube-controller-manager of these versions has them on.
-    pub fn is_on_unstated(gate: &str, version: &Version) -> bool {
-        let recorded_off = gate == "HPAContainerMetrics" && (27..30).contains(&version.minor);
-        !recorded_off && Self::of(gate, version).is_on()
-    }
-
     /// Whether setting the gate makes a difference.
     pub fn is_settable(self) -> bool {
         matches!(self, Self::Off | Self::On)
@@ -222,7 +263,7 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, Version, is_too_old};
+    use super::{Gate, Stage, Version, is_too_old};
 
     #[test]
     fn versions_are_read_as_vendors_write_them() {
@@ -266,52 +307,38 @@ mod tests {
     #[test]
     fn gates_come_graduate_and_go() {
         use Stage::{Absent, Locked, Off, On, Removed, Unused};
-        for (gate, stages) in [
-            (
-                "HPAScaleToZero",
-                &[(23, Off), (36, Off), (37, On), (38, On)][..],
-            ),
-            (
-                "HPAContainerMetrics",
-                &[
-                    (26, Off),
-                    (27, On),
-                    (29, On),
-                    (30, Locked),
-                    (31, Locked),
-                    (32, Removed),
-                ],
-            ),
-            (
-                "HPAConfigurableTolerance",
-                &[
-                    (32, Absent),
-                    (33, Off),
-                    (34, Off),
-                    (35, On),
-                    (36, On),
-                    (37, Locked),
-                ],
-            ),
-            (
-                "PodLevelResources",
-                &[(31, Absent), (32, Unused), (33, Unused), (34, On), (37, On)],
-            ),
-            ("HPAGeneration", &[(36, Absent), (37, On), (38, Locked)]),
-            (
-                "HPAOptimizedSelectorStore",
-                &[(36, Absent), (37, On), (38, On)],
-            ),
-            (
-                "StaleControllerConsistencyHPA",
-                &[(36, Absent), (37, On), (38, On)],
-            ),
-            ("SidecarContainers", &[(28, Absent), (36, Absent)]),
+        for (gate, minor, stage) in [
+            (Gate::HPAScaleToZero, 23, Off),
+            (Gate::HPAScaleToZero, 36, Off),
+            (Gate::HPAScaleToZero, 37, On),
+            (Gate::HPAScaleToZero, 38, On),
+            (Gate::HPAContainerMetrics, 26, Off),
+            (Gate::HPAContainerMetrics, 27, On),
+            (Gate::HPAContainerMetrics, 29, On),
+            (Gate::HPAContainerMetrics, 30, Locked),
+            (Gate::HPAContainerMetrics, 31, Locked),
+            (Gate::HPAContainerMetrics, 32, Removed),
+            (Gate::HPAConfigurableTolerance, 32, Absent),
+            (Gate::HPAConfigurableTolerance, 33, Off),
+            (Gate::HPAConfigurableTolerance, 34, Off),
+            (Gate::HPAConfigurableTolerance, 35, On),
+            (Gate::HPAConfigurableTolerance, 36, On),
+            (Gate::HPAConfigurableTolerance, 37, Locked),
+            (Gate::PodLevelResources, 31, Absent),
+            (Gate::PodLevelResources, 32, Unused),
+            (Gate::PodLevelResources, 33, Unused),
+            (Gate::PodLevelResources, 34, On),
+            (Gate::PodLevelResources, 37, On),
+            (Gate::HPAGeneration, 36, Absent),
+            (Gate::HPAGeneration, 37, On),
+            (Gate::HPAGeneration, 38, Locked),
+            (Gate::HPAOptimizedSelectorStore, 36, Absent),
+            (Gate::HPAOptimizedSelectorStore, 38, On),
+            (Gate::StaleControllerConsistencyHPA, 36, Absent),
+            (Gate::StaleControllerConsistencyHPA, 38, On),
         ] {
-            for (minor, stage) in stages {
-                let version: Version = format!("v1.{minor}").parse().unwrap();
-                assert_eq!(Stage::of(gate, &version), *stage, "{gate} in {version}");
-            }
+            let version: Version = format!("v1.{minor}").parse().unwrap();
+            assert_eq!(gate.stage(&version), stage, "{gate} in {version}");
         }
     }
 }

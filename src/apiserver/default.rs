@@ -7,7 +7,7 @@ use super::convert::HpaVersion;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{Behavior, HpaSpec, MetricSpec, ScalingPolicy, ScalingRules};
-use crate::version::Version;
+use crate::version::{Gate, Version};
 
 /// The rules by which an API server processes an object: those of its version, and its feature gates, which
 /// are assumed to be the controller's.
@@ -34,9 +34,9 @@ impl AdmissionRules {
     pub fn new(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
-            zero_replicas: gates.scale_to_zero,
-            tolerance: gates.configurable_tolerance,
-            container_metrics: gates.container_metrics,
+            zero_replicas: gates[Gate::HPAScaleToZero],
+            tolerance: gates[Gate::HPAConfigurableTolerance],
+            container_metrics: gates[Gate::HPAContainerMetrics],
             api_version: minor >= 34,
             max_replicas_required: minor >= 36,
             zero_value_dropped: minor >= 36,
@@ -105,7 +105,7 @@ pub struct DroppedField {
     /// The field's path.
     pub path: String,
     /// The gate.
-    pub gate: &'static str,
+    pub gate: Gate,
     /// The value, as JSON.
     pub value: String,
 }
@@ -117,7 +117,7 @@ pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<DroppedFi
         for (index, metric) in spec.metrics.iter_mut().enumerate() {
             dropped.extend(metric.container_resource.take().map(|source| DroppedField {
                 path: format!("spec.metrics[{index}].containerResource"),
-                gate: "HPAContainerMetrics",
+                gate: Gate::HPAContainerMetrics,
                 value: serde_json::to_string(&source).unwrap_or_default(),
             }));
         }
@@ -131,7 +131,7 @@ pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<DroppedFi
             let tolerance = rules.as_mut().and_then(|rules| rules.tolerance.take());
             dropped.extend(tolerance.map(|tolerance| DroppedField {
                 path: format!("spec.behavior.{direction}.tolerance"),
-                gate: "HPAConfigurableTolerance",
+                gate: Gate::HPAConfigurableTolerance,
                 value: tolerance.canonicalized().to_string(),
             }));
         }

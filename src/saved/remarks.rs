@@ -20,7 +20,7 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::value;
 use crate::snapshot::{Documents, Measurement, MetricAnswer, ScaleError, Snapshot, UnreadCause};
-use crate::version::Stage;
+use crate::version::Gate;
 
 /// Returns all notes about a snapshot of an input.
 fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
@@ -151,11 +151,11 @@ fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let controller = &snapshot.controller;
     let behavior = snapshot.hpa.spec.behavior.iter();
     let rules = behavior
-        .filter(|_| !controller.gates.configurable_tolerance)
+        .filter(|_| !controller.gates[Gate::HPAConfigurableTolerance])
         .flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
     let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
-    let gate = "HPAConfigurableTolerance";
-    let is_settable = Stage::of(gate, &controller.version).is_settable();
+    let gate = Gate::HPAConfigurableTolerance;
+    let is_settable = gate.stage(&controller.version).is_settable();
     set.map(move |(direction, _)| {
         let version = controller.version.named();
         let why = if is_settable {

@@ -143,7 +143,7 @@ mod tests {
     use super::{ControlPlane, ManagerPod};
     use crate::flags::Flags;
     use crate::snapshot::manager::{ManagerFlag, ManagerSettings};
-    use crate::version::Version;
+    use crate::version::{Gate, Version};
 
     /// Returns the settings that a pod of the controller manager with these changes reveals.
     fn read(name: &str, change: impl FnOnce(&mut Value)) -> Option<ManagerPod> {
@@ -359,7 +359,7 @@ mod tests {
         ] {
             let settings = settings(args);
             let version: Version = format!("v1.{minor}").parse().unwrap();
-            let found = ["HPAScaleToZero", "HPAConfigurableTolerance"]
+            let found = [Gate::HPAScaleToZero, Gate::HPAConfigurableTolerance]
                 .map(|gate| settings.gate(gate, &version));
             assert_eq!(
                 (found, settings.unusable),

@@ -1,12 +1,14 @@
 //! The controller's settings: flags, feature gates and version. They are inputs like any other, and the
 //! origin of each value is kept, because most cannot be read and are assumed.
 
+use std::ops::{Index, IndexMut};
+
 use jiff::SignedDuration;
 use serde::Serialize;
 
 use super::hpa::{HpaSpec, ScalingRules};
 use crate::flags::{self, Flags};
-use crate::version::{Stage, Version};
+use crate::version::{Gate, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,61 +32,31 @@ pub struct Controller {
 /// Whether each gated feature is on, either by its gate or because the version has locked it on or
 /// off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gates {
-    /// `HPAScaleToZero`.
-    pub scale_to_zero: bool,
-    /// `HPAContainerMetrics`.
-    pub container_metrics: bool,
-    /// `HPAConfigurableTolerance`.
-    pub configurable_tolerance: bool,
-    /// `PodLevelResources`.
-    pub pod_level_resources: bool,
-    /// `HPAGeneration`.
-    pub generation: bool,
-    /// `HPAOptimizedSelectorStore`.
-    pub optimized_selector_store: bool,
-    /// `StaleControllerConsistencyHPA`.
-    pub stale_controller_consistency: bool,
-}
+pub struct Gates([bool; Gate::ALL.len()]);
 
 impl Gates {
     /// Returns the gates of a version, with the given settings. A gate that the version does not have, or
     /// has locked, keeps the version's value.
-    pub fn new(version: &Version, set: impl Fn(&str) -> Option<bool>) -> Self {
-        let mut gates = Self::default();
-        for (gate, on) in gates.each() {
-            let stage = Stage::of(gate, version);
-            *on = set(gate)
-                .filter(|_| stage.is_settable())
-                .unwrap_or(stage.is_on());
-        }
-        gates
+    pub fn new(version: &Version, set: impl Fn(Gate) -> Option<bool>) -> Self {
+        Self(Gate::ALL.map(|gate| {
+            let stage = gate.stage(version);
+            let own = set(gate).filter(|_| stage.is_settable());
+            own.unwrap_or(stage.is_on())
+        }))
     }
+}
 
-    /// Returns the gates that can be set in this version, by name.
-    pub fn settable(mut self, version: &Version) -> impl Iterator<Item = (&'static str, bool)> {
-        let gates = self.each().map(|(gate, on)| (gate, *on));
-        gates
-            .into_iter()
-            .filter(|(gate, _)| Stage::of(gate, version).is_settable())
+impl Index<Gate> for Gates {
+    type Output = bool;
+
+    fn index(&self, gate: Gate) -> &bool {
+        &self.0[gate as usize]
     }
+}
 
-    fn each(&mut self) -> [(&'static str, &mut bool); 7] {
-        [
-            ("HPAScaleToZero", &mut self.scale_to_zero),
-            ("HPAContainerMetrics", &mut self.container_metrics),
-            ("HPAConfigurableTolerance", &mut self.configurable_tolerance),
-            ("PodLevelResources", &mut self.pod_level_resources),
-            ("HPAGeneration", &mut self.generation),
-            (
-                "HPAOptimizedSelectorStore",
-                &mut self.optimized_selector_store,
-            ),
-            (
-                "StaleControllerConsistencyHPA",
-                &mut self.stale_controller_consistency,
-            ),
-        ]
+impl IndexMut<Gate> for Gates {
+    fn index_mut(&mut self, gate: Gate) -> &mut bool {
+        &mut self.0[gate as usize]
     }
 }
 
@@ -92,10 +64,9 @@ impl Controller {
     /// Returns the gates as they would be in another version: gates that are set keep their values if that version
     /// allows it.
     pub fn gates_in(&self, version: &Version) -> Gates {
-        let set: Vec<(&str, bool)> = self.gates.settable(&self.version).collect();
         Gates::new(version, |gate| {
-            let (_, on) = set.iter().find(|(name, _)| *name == gate)?;
-            (*on != Stage::of(gate, &self.version).is_on()).then_some(*on)
+            let (stage, on) = (gate.stage(&self.version), self.gates[gate]);
+            (stage.is_settable() && on != stage.is_on()).then_some(on)
         })
     }
 
@@ -123,8 +94,8 @@ impl Controller {
 pub struct KnownSettings {
     /// The flags.
     pub flags: Flags,
-    /// The gates that can be set, by name.
-    pub gates: Vec<(&'static str, bool)>,
+    /// The gates that can be set.
+    pub gates: Vec<(Gate, bool)>,
 }
 
 /// The tolerance in each direction, as a share of the target.
@@ -156,7 +127,7 @@ impl Controller {
         let behavior = spec
             .behavior
             .as_ref()
-            .filter(|_| self.gates.configurable_tolerance);
+            .filter(|_| self.gates[Gate::HPAConfigurableTolerance]);
         let down = behavior.and_then(|behavior| tolerance(behavior.scale_down.as_ref()));
         let up = behavior.and_then(|behavior| tolerance(behavior.scale_up.as_ref()));
         Tolerances {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::right::{UnknownFact, UnknownFactCause};
+use crate::version::Gate;
 
 /// One note for the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ pub enum Subject {
         /// The field.
         path: String,
         /// The gate.
-        gate: &'static str,
+        gate: Gate,
         /// The value; as JSON if it is an object.
         value: String,
     },

@@ -11,7 +11,7 @@ use crate::flags::{self, Flag, Flags};
 use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod, manager};
 use crate::snapshot::controller::{Controller, Gates, KnownSettings};
 use crate::snapshot::manager::ManagerFlag;
-use crate::version::{GATES, Stage, Version};
+use crate::version::{Gate, Stage, Version};
 
 /// The controller's settings.
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ impl Sources<'_> {
         controller: &mut Controller,
         basis: &mut Vec<Basis>,
         notes: &mut Vec<Note>,
-    ) -> Result<Vec<(&'static str, bool)>, Error> {
+    ) -> Result<Vec<(Gate, bool)>, Error> {
         let Self {
             options,
             stated: by_input,
@@ -186,7 +186,7 @@ impl Sources<'_> {
         } = self;
         let version = &controller.version;
         for (gate, on) in &options.gates {
-            match Stage::of(gate, version) {
+            match stage_of(gate, version) {
                 Stage::Off | Stage::On => {}
                 Stage::Absent | Stage::Removed => return Err(unknown(gate, version)),
                 Stage::Locked if *on => {}
@@ -199,27 +199,27 @@ impl Sources<'_> {
             }
         }
         for (gate, on) in by_input.iter().flat_map(|stated| stated.feature_gates) {
-            let stage = Stage::of(gate, version);
+            let stage = stage_of(gate, version);
             if !stage.is_settable() && (stage, *on) != (Stage::Locked, true) {
                 notes.push(unused(gate, version));
             }
         }
-        let set = |gate: &str| leader.and_then(|pod| pod.settings.gate(gate, version));
+        let set = |gate| leader.and_then(|pod| pod.settings.gate(gate, version));
         // A document without a pod describes the recorded controllers, the other sources describe
         // released ones.
         let by_document =
             options.version.is_none() && self.stated_version().is_some() && leader.is_none();
         let gates = Gates::new(version, |gate| {
             let known = self.stated_gate(gate).or_else(|| set(gate));
-            known.or_else(|| by_document.then(|| Stage::is_on_unstated(gate, version)))
+            known.or_else(|| by_document.then(|| gate.is_on_unstated(version)))
         });
         let mut origins = Origins::new(*leader);
-        let known = gates
-            .settable(version)
+        let known = Gate::settable(version)
+            .map(|gate| (gate, gates[gate]))
             .filter(|(gate, on)| {
                 let text = format!("{gate}={on}");
-                self.stated_gate(gate).is_some()
-                    || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
+                self.stated_gate(*gate).is_some()
+                    || origins.add(ManagerFlag::FeatureGates, set(*gate).is_some(), text)
             })
             .collect();
         origins.tell("feature gates", basis);
@@ -228,10 +228,10 @@ impl Sources<'_> {
     }
 
     /// Returns a feature gate as typed, or as stated by the input.
-    fn stated_gate(&self, gate: &str) -> Option<bool> {
-        let typed = self.options.gates.get(gate);
+    fn stated_gate(&self, gate: Gate) -> Option<bool> {
+        let typed = self.options.gates.get(gate.name());
         typed
-            .or_else(|| self.stated.as_ref()?.feature_gates.get(gate))
+            .or_else(|| self.stated.as_ref()?.feature_gates.get(gate.name()))
             .copied()
     }
 }
@@ -294,22 +294,22 @@ impl<'l> Origins<'l> {
 
 /// Checks that the gates on the command line exist in some version.
 pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
-    match options
-        .gates
-        .keys()
-        .find(|gate| !GATES.contains(&gate.as_str()))
-    {
-        None => Ok(()),
-        Some(gate) => Err(Error::usage(format!("unknown feature gate {gate}"))
-            .hint(format!("a pass is affected by {}", GATES.join(", ")))),
-    }
+    let mut typed = options.gates.keys();
+    let Some(gate) = typed.find(|name| Gate::named(name).is_none()) else {
+        return Ok(());
+    };
+    let names = Gate::ALL.map(Gate::name).join(", ");
+    Err(Error::usage(format!("unknown feature gate {gate}"))
+        .hint(format!("a pass is affected by {names}")))
+}
+
+/// Returns the stage of what may be a gate.
+fn stage_of(gate: &str, version: &Version) -> Stage {
+    Gate::named(gate).map_or(Stage::Absent, |gate| gate.stage(version))
 }
 
 fn unknown(gate: &str, version: &Version) -> Error {
-    let settable: Vec<&str> = GATES
-        .into_iter()
-        .filter(|gate| Stage::of(gate, version).is_settable())
-        .collect();
+    let settable: Vec<&str> = Gate::settable(version).map(Gate::name).collect();
     Error::usage(format!("unknown feature gate {gate}")).hint(format!(
         "a pass in {version} is affected by {}",
         settable.join(", ")

@@ -5,7 +5,7 @@ use crate::findings::path::{set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
-use crate::version::{Stage, Version};
+use crate::version::{Gate, Version};
 
 /// The API server drops a field of the spec, or the controller ignores it, because the version does not have the field
 /// or its feature gate is off.
@@ -20,7 +20,7 @@ pub struct FieldIgnored {
     /// Whether the API server drops the fields; if not, it has stored them, and the controller ignores them.
     pub dropped: bool,
     /// The feature gate that the fields require.
-    pub gate: &'static str,
+    pub gate: Gate,
     /// Whether the gate can be set in this version.
     pub settable: bool,
     /// The first version in which the gate is on by default; `None` if it is in this one, so that a flag switches it off.
@@ -28,9 +28,6 @@ pub struct FieldIgnored {
     /// Whether the control plane is known to be managed, so that users cannot set a gate.
     pub is_managed: bool,
 }
-
-/// The feature gate of the tolerance fields.
-const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
     fn find(case: &Case<'_>) -> Vec<Finding> {
@@ -47,7 +44,7 @@ impl Kind for FieldIgnored {
                 }
                 Subject::ToleranceIgnored { direction } => (
                     format!("spec.behavior.{direction}.tolerance"),
-                    TOLERANCE_GATE,
+                    Gate::HPAConfigurableTolerance,
                     false,
                 ),
                 _ => continue,
@@ -177,12 +174,12 @@ impl FieldIgnored {
 
     /// Returns the finding, with the result of a pass that applies the tolerances.
     fn weighed(self, case: &Case<'_>, tolerances: &[(Direction, Quantity)]) -> Finding {
-        if self.gate != TOLERANCE_GATE {
+        if self.gate != Gate::HPAConfigurableTolerance {
             return Finding::aside(Severity::Warning, self);
         }
         let without = case.other_answer(|snapshot| {
             if self.settable {
-                snapshot.controller.gates.configurable_tolerance = true;
+                snapshot.controller.gates[Gate::HPAConfigurableTolerance] = true;
                 for (side, tolerance) in tolerances {
                     set_tolerance(snapshot, *side, tolerance.clone());
                 }
@@ -196,8 +193,8 @@ impl FieldIgnored {
     }
 
     /// Returns the first field of a gate.
-    fn of(path: String, gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
-        let stage = Stage::of(gate, &case.snapshot.controller.version);
+    fn of(path: String, gate: Gate, dropped: bool, case: &Case<'_>) -> Self {
+        let stage = gate.stage(&case.snapshot.controller.version);
         Self {
             paths: vec![path],
             stated: true,
@@ -205,7 +202,7 @@ impl FieldIgnored {
             gate,
             settable: stage.is_settable(),
             on_in: Version::all()
-                .find(|it| Stage::of(gate, it).is_on() && !stage.is_on())
+                .find(|it| gate.stage(it).is_on() && !stage.is_on())
                 .map(|it| it.minor()),
             is_managed: is_managed(case.snapshot),
         }
@@ -217,16 +214,17 @@ impl FieldIgnored {
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
     // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
-    let is_dropped = !Stage::of(TOLERANCE_GATE, &case.snapshot.controller.version).is_on();
+    let (controller, gate) = (&case.snapshot.controller, Gate::HPAConfigurableTolerance);
+    let is_dropped = !gate.stage(&controller.version).is_on();
     let facts = FieldIgnored {
         stated: false,
-        ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, is_dropped, case)
+        ..FieldIgnored::of(tolerance_of(side), gate, is_dropped, case)
     };
-    if !facts.settable || case.snapshot.controller.gates.configurable_tolerance {
+    if !facts.settable || controller.gates[gate] {
         return None;
     }
     case.other_answer(|snapshot| {
-        snapshot.controller.gates.configurable_tolerance = true;
+        snapshot.controller.gates[gate] = true;
         set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
     })?;
     Some(Finding::explaining(Severity::Info, facts))

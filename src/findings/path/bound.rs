@@ -8,6 +8,7 @@ use crate::findings::prelude::*;
 use crate::keda;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::version::Gate;
 
 /// A bound, or a direction that is disabled, that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -151,7 +152,7 @@ pub(crate) fn least(case: &Case<'_>) -> i32 {
     let Snapshot {
         hpa, controller, ..
     } = case.snapshot;
-    let may_be_zero = controller.gates.scale_to_zero
+    let may_be_zero = controller.gates[Gate::HPAScaleToZero]
         && hpa.scaled_object().is_none()
         && hpa.spec.metrics.iter().any(MetricSpec::is_total);
     i32::from(!may_be_zero)

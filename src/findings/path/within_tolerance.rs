@@ -7,6 +7,7 @@ use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
 use crate::snapshot::Snapshot;
+use crate::version::Gate;
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target, but within the tolerance, so the replicas stay.
@@ -173,7 +174,7 @@ impl WithinTolerance {
 
 /// Whether the version and its gates have the field `tolerance`.
 fn has_field(snapshot: &Snapshot) -> bool {
-    snapshot.controller.gates.configurable_tolerance
+    snapshot.controller.gates[Gate::HPAConfigurableTolerance]
 }
 
 /// Whether the ratio that decides includes values assumed for pods that do not count.

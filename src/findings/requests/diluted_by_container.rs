@@ -9,6 +9,7 @@ use crate::engine::decision::Decision;
 
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
+use crate::version::Gate;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
 /// busy one of them is. Of the containers without a ContainerResource metric, that is the one whose usage is furthest
@@ -152,7 +153,7 @@ impl DilutedByContainer {
 
 /// Whether the version has ContainerResource metrics.
 fn has_container_metrics(about: &About<'_>) -> bool {
-    about.snapshot.controller.gates.container_metrics
+    about.snapshot.controller.gates[Gate::HPAContainerMetrics]
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
@@ -215,7 +216,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         return None;
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
-    let has_type = case.snapshot.controller.gates.container_metrics;
+    let has_type = case.snapshot.controller.gates[Gate::HPAContainerMetrics];
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
@@ -290,7 +291,7 @@ fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
 /// Decides with a metric that looks only at a container. In versions without such metrics, it removes the other
 /// containers instead.
 fn decide_alone(case: &Case<'_>, metric: usize, container: &str) -> Decision {
-    let has_type = case.snapshot.controller.gates.container_metrics;
+    let has_type = case.snapshot.controller.gates[Gate::HPAContainerMetrics];
     case.decide(|it| {
         if has_type {
             look_at(it, metric, container);

@@ -21,6 +21,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::owners::TopOwner;
 use crate::snapshot::pod::Requests;
 use crate::snapshot::surroundings::{Replacement, Workload};
+use crate::version::Gate;
 
 /// Whether a pod has a request for a resource in a container.
 fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
@@ -32,7 +33,7 @@ fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
 /// metrics are supported.
 pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
-    if !case.snapshot.controller.gates.container_metrics {
+    if !case.snapshot.controller.gates[Gate::HPAContainerMetrics] {
         return None;
     }
     let mut names: Vec<&str> = Vec::new();

@@ -11,6 +11,7 @@ use crate::memory::events::RescaleReason;
 use crate::memory::states::tests::{above, event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
+use crate::version::Gate;
 
 fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
@@ -53,8 +54,8 @@ fn over<'k>(
     now: i64,
 ) -> Known<'k> {
     let mut controller = of(version);
-    controller.gates.generation = false;
-    controller.gates.stale_controller_consistency = false;
+    controller.gates[Gate::HPAGeneration] = false;
+    controller.gates[Gate::StaleControllerConsistencyHPA] = false;
     Known::new(
         hpa,
         next,
@@ -203,7 +204,7 @@ fn a_pass_over_a_changed_spec_comes_at_once() {
     let evidence = Evidence::default();
     let least = |hpa: &Hpa, next: &HpaSpec, version: &str, generation: bool| {
         let mut controller = of(version);
-        controller.gates.generation = generation;
+        controller.gates[Gate::HPAGeneration] = generation;
         let known = Known::new(hpa, next, 8, &controller, second(101), &evidence);
         (known.least_gap().as_secs(), since(known.earliest_pass()))
     };

@@ -25,7 +25,6 @@ use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
-use crate::version::Stage;
 use crate::whatif::unit;
 
 /// The item of an override by a manifest.
@@ -398,7 +397,7 @@ fn update(
     let dropped = drop_disabled(&mut spec.clone(), rules);
     // What uses a gate that the version has keeps all of its fields (`toleranceInUse`).
     let is_kept = |it: &DroppedField| {
-        let has_gate = Stage::of(it.gate, &controller.version).is_settable();
+        let has_gate = it.gate.stage(&controller.version).is_settable();
         in_use
             .iter()
             .any(|own| own == it || has_gate && own.gate == it.gate)
@@ -410,7 +409,7 @@ fn update(
             path.clone()
         };
         let version = &controller.version;
-        let (why, gates) = if Stage::of(gate, version).is_settable() {
+        let (why, gates) = if gate.stage(version).is_settable() {
             (
                 format!(" unless the feature gate {gate} is on"),
                 format!("--feature-gates {gate}=true or "),

@@ -18,7 +18,7 @@ use kubectl_hpa::snapshot::written::Written;
 use kubectl_hpa::snapshot::{
     ExternalValue, MetricAnswer, ObjectValue, Scale, ScaleError, Snapshot,
 };
-use kubectl_hpa::version::Version;
+use kubectl_hpa::version::{Gate, Version};
 
 use super::recorder::{Kept, Recorder};
 use super::whole;
@@ -154,7 +154,7 @@ impl World {
         } else {
             Controller::new(random.pick(&["v1.36", "v1.37", "v1.37"]).parse().unwrap())
         };
-        let counts_generations = controller.gates.generation;
+        let counts_generations = controller.gates[Gate::HPAGeneration];
         let spec = HpaSpec {
             scale_target_ref: CrossVersionObjectReference {
                 kind: "Deployment".to_owned(),
@@ -426,7 +426,7 @@ impl World {
                 Life::Usual => self.random.one_in(100),
                 Life::Odd => self.random.one_in(30),
             };
-            if stale && self.controller.gates.stale_controller_consistency {
+            if stale && self.controller.gates[Gate::StaleControllerConsistencyHPA] {
                 self.due += self.controller.sync_period + self.random.up_to_ms(60);
             }
         }
@@ -568,7 +568,7 @@ impl World {
         let since = self.next_pass - self.random.up_to_ms(14_000);
         self.now = self.now.max(since).min(self.next_pass);
         self.hpa.written.spec = Some(whole(self.now));
-        if *spec_before != self.hpa.spec && self.controller.gates.generation {
+        if *spec_before != self.hpa.spec && self.controller.gates[Gate::HPAGeneration] {
             self.hpa.generation = self.hpa.generation.map(|generation| generation + 1);
             self.pass_at_once();
         }
@@ -761,7 +761,9 @@ fn some_controller(random: &mut Random) -> Controller {
     let version: Version = version.parse().unwrap();
     let seconds = SignedDuration::from_secs;
     Controller {
-        gates: Gates::new(&version, |gate| (gate == "HPAScaleToZero").then_some(true)),
+        gates: Gates::new(&version, |gate| {
+            (gate == Gate::HPAScaleToZero).then_some(true)
+        }),
         sync_period: seconds(random.pick(&[15, 15, 15, 1, 5, 60, 300])),
         downscale_stabilization: seconds(random.pick(&[300, 300, 300, 0, 60, 1800])),
         ..Controller::new(version)

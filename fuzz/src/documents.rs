@@ -36,15 +36,8 @@ pub fn hpa(data: &[u8]) {
         copy
     );
     assert!(back.notes.is_empty(), "{:?}: {copy}", back.notes);
-    for newer in [false, true] {
-        let rules = AdmissionRules {
-            zero_replicas: newer,
-            tolerance: newer,
-            container_metrics: newer,
-            api_version: newer,
-            max_replicas_required: newer,
-            zero_value_dropped: newer,
-        };
+    for version in ["v1.23.0", "v1.37.0"] {
+        let rules = AdmissionRules::of(&version.parse().expect("a version"));
         match admit(text, "default", rules) {
             Ok(admitted) => {
                 assert_eq!(admitted.version, object.version);

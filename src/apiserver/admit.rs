@@ -11,7 +11,7 @@ use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::apimachinery::json::DecodeError;
 use crate::apimachinery::names;
-use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 use crate::snapshot::note::{Note, Subject};
 
 /// The reason why the API server would reject an object.
@@ -68,17 +68,6 @@ pub fn update(
     rules: AdmissionRules,
     now: Timestamp,
 ) -> Result<Hpa, AdmissionError> {
-    let old = &hpa.spec;
-    let rules = AdmissionRules {
-        zero_replicas: rules.zero_replicas || old.min_replicas == Some(0),
-        tolerance: rules.tolerance || old.behavior.as_ref().is_some_and(uses_tolerance),
-        container_metrics: rules.container_metrics
-            || old
-                .metrics
-                .iter()
-                .any(|metric| metric.container_resource.is_some()),
-        ..rules
-    };
     let metadata = ObjectMeta {
         name: hpa.name.clone(),
         namespace: hpa.namespace.clone(),
@@ -92,7 +81,7 @@ pub fn update(
         status,
         notes,
     };
-    let spec = admit_object(object, &hpa.namespace, rules)?.spec;
+    let spec = admit_object(object, &hpa.namespace, rules.in_update_of(&hpa.spec))?.spec;
     let mut updated = hpa.clone();
     if updated.spec != spec {
         updated.spec = spec;
@@ -102,13 +91,6 @@ pub fn update(
             .map(|generation| generation.saturating_add(1));
     }
     Ok(updated)
-}
-
-fn uses_tolerance(behavior: &Behavior) -> bool {
-    [&behavior.scale_up, &behavior.scale_down]
-        .into_iter()
-        .flatten()
-        .any(|rules| rules.tolerance.is_some())
 }
 
 fn admit_object(
@@ -133,7 +115,7 @@ fn admit_object(
             ));
             object.status = HpaStatus::default();
         }
-        for field in default::drop_disabled(&mut object.spec, rules) {
+        for field in default::drop_disabled(&mut object.spec, rules.gates) {
             let DroppedField { path, gate, value } = field;
             let text =
                 format!("{path} is dropped, as by the API server without the feature gate {gate}");

@@ -13,12 +13,8 @@ use crate::version::{Gate, Version};
 /// are assumed to be the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRules {
-    /// Whether `minReplicas: 0` is allowed.
-    pub zero_replicas: bool,
-    /// Whether `behavior.*.tolerance` is kept; before 1.33, the field does not exist.
-    pub tolerance: bool,
-    /// Whether metrics of the type ContainerResource are kept; always since 1.30.
-    pub container_metrics: bool,
+    /// The gates: whether `minReplicas: 0` is allowed, and which fields are kept ([`drop_disabled`]).
+    pub gates: Gates,
     /// Whether the `apiVersion` of references is validated (1.34: `ValidateAPIVersion` in upstream's
     /// `pkg/apis/autoscaling/validation`).
     pub api_version: bool,
@@ -34,9 +30,7 @@ impl AdmissionRules {
     pub fn new(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
-            zero_replicas: gates[Gate::HPAScaleToZero],
-            tolerance: gates[Gate::HPAConfigurableTolerance],
-            container_metrics: gates[Gate::HPAContainerMetrics],
+            gates,
             api_version: minor >= 34,
             max_replicas_required: minor >= 36,
             zero_value_dropped: minor >= 36,
@@ -46,6 +40,16 @@ impl AdmissionRules {
     /// Returns the rules of a version with its default gates.
     pub fn of(version: &Version) -> Self {
         Self::new(version, Gates::new(version, |_| None))
+    }
+
+    /// Returns the rules for an update of a spec: what it already uses stays allowed, as in upstream's
+    /// `toleranceInUse`.
+    pub(super) fn in_update_of(mut self, spec: &HpaSpec) -> Self {
+        for field in drop_disabled(&mut spec.clone(), self.gates) {
+            self.gates[field.gate] = true;
+        }
+        self.gates[Gate::HPAScaleToZero] |= spec.min_replicas == Some(0);
+        self
     }
 }
 
@@ -110,31 +114,35 @@ pub struct DroppedField {
     pub value: String,
 }
 
-/// Drops the fields that a disabled feature gate does not allow, before validation.
-pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<DroppedField> {
+/// Drops the fields that a disabled feature gate does not allow, before validation. This is the only list of the fields
+/// that have a gate.
+pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
     let mut dropped = Vec::new();
-    if !rules.container_metrics {
-        for (index, metric) in spec.metrics.iter_mut().enumerate() {
-            dropped.extend(metric.container_resource.take().map(|source| DroppedField {
-                path: format!("spec.metrics[{index}].containerResource"),
-                gate: Gate::HPAContainerMetrics,
-                value: serde_json::to_string(&source).unwrap_or_default(),
-            }));
-        }
+    for (index, metric) in spec.metrics.iter_mut().enumerate() {
+        let (gate, field) = (Gate::HPAContainerMetrics, &mut metric.container_resource);
+        let source = field.take_if(|_| !gates[gate]);
+        dropped.extend(source.map(|source| DroppedField {
+            path: format!("spec.metrics[{index}].containerResource"),
+            gate,
+            value: serde_json::to_string(&source).unwrap_or_default(),
+        }));
     }
-    if let Some(behavior) = spec.behavior.as_mut().filter(|_| !rules.tolerance) {
-        let directions = [
-            ("scaleUp", &mut behavior.scale_up),
-            ("scaleDown", &mut behavior.scale_down),
-        ];
-        for (direction, rules) in directions {
-            let tolerance = rules.as_mut().and_then(|rules| rules.tolerance.take());
-            dropped.extend(tolerance.map(|tolerance| DroppedField {
-                path: format!("spec.behavior.{direction}.tolerance"),
-                gate: Gate::HPAConfigurableTolerance,
-                value: tolerance.canonicalized().to_string(),
-            }));
-        }
+    let Some(behavior) = &mut spec.behavior else {
+        return dropped;
+    };
+    let directions = [
+        ("scaleUp", &mut behavior.scale_up),
+        ("scaleDown", &mut behavior.scale_down),
+    ];
+    for (direction, rules) in directions {
+        let Some(rules) = rules else { continue };
+        let (gate, field) = (Gate::HPAConfigurableTolerance, &mut rules.tolerance);
+        let tolerance = field.take_if(|_| !gates[gate]);
+        dropped.extend(tolerance.map(|tolerance| DroppedField {
+            path: format!("spec.behavior.{direction}.tolerance"),
+            gate,
+            value: tolerance.canonicalized().to_string(),
+        }));
     }
     dropped
 }
@@ -304,14 +312,11 @@ mod tests {
         )
         .unwrap();
         let kept = spec.clone();
-        let rules = AdmissionRules::of(&Version::newest());
-        drop_disabled(&mut spec, rules);
+        let mut gates = AdmissionRules::of(&Version::newest()).gates;
+        drop_disabled(&mut spec, gates);
         assert_eq!(spec, kept);
-        let off = AdmissionRules {
-            tolerance: false,
-            ..rules
-        };
-        drop_disabled(&mut spec, off);
+        gates[Gate::HPAConfigurableTolerance] = false;
+        drop_disabled(&mut spec, gates);
         let behavior = spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().tolerance, None);
         assert_eq!(behavior.scale_down.unwrap().tolerance, None);

@@ -7,11 +7,13 @@ use super::assemble::{asked, has_own_scale, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
+use crate::apiserver::default::{DroppedField, drop_disabled};
 use crate::error::listed;
 use crate::numbers::age;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{
-    CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus,
+    CrossVersionObjectReference, Hpa, HpaSpec, MetricSource, MetricSpec, MetricStatus,
+    MetricValueStatus,
 };
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
@@ -20,7 +22,7 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::value;
 use crate::snapshot::{Documents, Measurement, MetricAnswer, ScaleError, Snapshot, UnreadCause};
-use crate::version::Gate;
+use crate::version::Version;
 
 /// Returns all notes about a snapshot of an input.
 fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
@@ -41,7 +43,7 @@ fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     });
     deleted
         .chain(unknown_types(snapshot))
-        .chain(unused_tolerances(snapshot))
+        .chain(unused_fields(snapshot))
         .chain(no_such_container(snapshot))
         .chain(no_condition(snapshot))
         .chain(stale(snapshot))
@@ -145,27 +147,28 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     Some(Note::about(Subject::InputLacks, text))
 }
 
-/// Returns notes about tolerances of the spec that the controller ignores. An API server keeps an existing
-/// one after the gate is switched off.
-fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
-    let controller = &snapshot.controller;
-    let behavior = snapshot.hpa.spec.behavior.iter();
-    let rules = behavior
-        .filter(|_| !controller.gates[Gate::HPAConfigurableTolerance])
-        .flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
-    let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
-    let gate = Gate::HPAConfigurableTolerance;
-    let is_settable = gate.stage(&controller.version).is_settable();
-    set.map(move |(direction, _)| {
-        let version = controller.version.named();
-        let why = if is_settable {
-            format!("the controller of {version} uses it only with the feature gate {gate}")
-        } else {
-            format!("the controller of {version} does not have it")
-        };
-        let text = format!("spec.behavior.{direction}.tolerance is ignored: {why}");
-        Note::about(Subject::ToleranceIgnored { direction }, text)
-    })
+/// Returns notes about fields of the behavior that the controller ignores. An API server keeps existing
+/// ones after the gate is switched off. A metric that the controller ignores is an error of its own.
+fn unused_fields(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
+    let mut spec = HpaSpec {
+        behavior: snapshot.hpa.spec.behavior.clone(),
+        ..HpaSpec::default()
+    };
+    let unused = drop_disabled(&mut spec, snapshot.controller.gates);
+    let version = &snapshot.controller.version;
+    unused.into_iter().map(|field| on_unused(field, version))
+}
+
+fn on_unused(field: DroppedField, version: &Version) -> Note {
+    let DroppedField { path, gate, .. } = field;
+    let named = version.named();
+    let why = if gate.stage(version).is_settable() {
+        format!("the controller of {named} uses it only with the feature gate {gate}")
+    } else {
+        format!("the controller of {named} does not have it")
+    };
+    let text = format!("{path} is ignored: {why}");
+    Note::about(Subject::FieldUnused { path, gate }, text)
 }
 
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {

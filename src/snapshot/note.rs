@@ -36,10 +36,12 @@ pub enum Subject {
     AnnotationIgnored,
     /// The HPA has unknown fields.
     UnknownFields,
-    /// The controller ignores a tolerance in the spec, because its feature gate is off.
-    ToleranceIgnored {
-        /// `scaleUp` or `scaleDown`.
-        direction: &'static str,
+    /// The controller ignores a field of the spec, because its feature gate is off.
+    FieldUnused {
+        /// The field.
+        path: String,
+        /// The gate.
+        gate: Gate,
     },
     /// A metric is about a container that no pod of the target has.
     NoSuchContainer {

@@ -20,6 +20,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, HpaSpec, ScalingPolicy, ScalingRules,
 };
+use crate::version::Gate;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// The longest period of a scaling policy, in seconds.
@@ -52,7 +53,11 @@ pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
 }
 
 fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
-    let lower_bound = if rules.zero_replicas { 0 } else { 1 };
+    let lower_bound = if rules.gates[Gate::HPAScaleToZero] {
+        0
+    } else {
+        1
+    };
     if let Some(min) = spec.min_replicas.filter(|min| *min < lower_bound) {
         let detail = format!("must be greater than or equal to {lower_bound}");
         path.child("minReplicas").invalid(number(min), &detail);

@@ -5,19 +5,14 @@ use crate::apiserver::convert::HpaVersion;
 use crate::apiserver::default;
 
 /// The rules of v1.36.
-const CREATE: AdmissionRules = AdmissionRules {
-    zero_replicas: false,
-    tolerance: true,
-    container_metrics: true,
-    api_version: true,
-    max_replicas_required: true,
-    zero_value_dropped: true,
-};
+fn create() -> AdmissionRules {
+    AdmissionRules::of(&"v1.36.2".parse().unwrap())
+}
 
 fn causes(spec: &str, rules: AdmissionRules) -> Vec<String> {
     let mut spec: HpaSpec = crate::apimachinery::json::decode(spec).unwrap();
     default::set_on_decode(&mut spec, HpaVersion::V2);
-    default::drop_disabled(&mut spec, rules);
+    default::drop_disabled(&mut spec, rules.gates);
     let causes = Causes::default();
     validate_spec(&spec, rules, &FaultPath::new("spec", &causes));
     causes.borrow().iter().map(ToString::to_string).collect()
@@ -45,7 +40,7 @@ fn check_metric(metric: &str, want: &[&str]) {
         .collect();
     let want: Vec<_> = want.iter().map(String::as_str).collect();
     check_spec(
-        CREATE,
+        create(),
         &format!(r#""maxReplicas": 1, "metrics": [{metric}]"#),
         &want,
     );
@@ -94,16 +89,14 @@ fn replicas() {
             ],
         ),
     ] {
-        check_spec(CREATE, fields, &want);
+        check_spec(create(), fields, &want);
     }
 }
 
 #[test]
 fn scale_to_zero_needs_its_gate_and_a_metric_that_wakes() {
-    let gate = AdmissionRules {
-        zero_replicas: true,
-        ..CREATE
-    };
+    let mut gate = create();
+    gate.gates[Gate::HPAScaleToZero] = true;
     let external = r#"{"type": "External", "external": {"metric": {"name": "q"},
         "target": {"type": "Value", "value": 1}}}"#;
     check_spec(gate, r#""maxReplicas": 1, "minReplicas": 0"#, &[WAKES]);
@@ -174,7 +167,7 @@ fn scale_target_references() {
             .iter()
             .map(|cause| format!("spec.scaleTargetRef.{cause}"))
             .collect();
-        assert_eq!(causes(&spec, CREATE), want, "{reference}");
+        assert_eq!(causes(&spec, create()), want, "{reference}");
     }
 }
 
@@ -405,15 +398,13 @@ fn behavior() {
             .map(|cause| format!("spec.behavior.scaleDown.{cause}"));
         let want: Vec<_> = up.chain(down).collect();
         check_spec(
-            CREATE,
+            create(),
             &both,
             &want.iter().map(String::as_str).collect::<Vec<_>>(),
         );
     }
-    let off = AdmissionRules {
-        tolerance: false,
-        ..CREATE
-    };
+    let mut off = create();
+    off.gates[Gate::HPAConfigurableTolerance] = false;
     check_spec(
         off,
         r#""maxReplicas": 1, "behavior": {"scaleUp": {"tolerance": "-1"}}"#,

@@ -40,21 +40,17 @@ impl Kind for FieldIgnored {
                     let side = sides.find(|side| *path == tolerance_of(*side));
                     let quantity = || Quantity::parse(value).ok();
                     tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
-                    (path.clone(), *gate, true)
+                    (path, *gate, true)
                 }
-                Subject::ToleranceIgnored { direction } => (
-                    format!("spec.behavior.{direction}.tolerance"),
-                    Gate::HPAConfigurableTolerance,
-                    false,
-                ),
+                Subject::FieldUnused { path, gate } => (path, *gate, false),
                 _ => continue,
             };
             match found
                 .iter_mut()
                 .find(|it| it.gate == gate && it.dropped == dropped)
             {
-                Some(facts) => facts.paths.push(path),
-                None => found.push(FieldIgnored::of(path, gate, dropped, case)),
+                Some(facts) => facts.paths.push(path.clone()),
+                None => found.push(FieldIgnored::of(path.clone(), gate, dropped, case)),
             }
         }
         if found.is_empty() {

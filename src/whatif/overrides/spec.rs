@@ -25,6 +25,7 @@ use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
+use crate::version::Gate;
 use crate::whatif::unit;
 
 /// The item of an override by a manifest.
@@ -393,14 +394,13 @@ fn update(
     let origin = manifest.map_or("the changed spec", |own| &own.origin);
     let of_keda = manifest.is_some_and(Manifest::is_of_keda);
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
-    let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
-    let dropped = drop_disabled(&mut spec.clone(), rules);
+    let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules.gates);
+    let dropped = drop_disabled(&mut spec.clone(), rules.gates);
+    let has_gate = |gate: Gate| gate.stage(&controller.version).is_settable();
     // What uses a gate that the version has keeps all of its fields (`toleranceInUse`).
     let is_kept = |it: &DroppedField| {
-        let has_gate = it.gate.stage(&controller.version).is_settable();
-        in_use
-            .iter()
-            .any(|own| own == it || has_gate && own.gate == it.gate)
+        let of_gate = |own: &DroppedField| own.gate == it.gate && has_gate(it.gate);
+        in_use.iter().any(|own| own == it || of_gate(own))
     };
     if let Some(DroppedField { path, gate, .. }) = dropped.iter().find(|it| !is_kept(it)) {
         let path = if of_keda {
@@ -409,7 +409,7 @@ fn update(
             path.clone()
         };
         let version = &controller.version;
-        let (why, gates) = if gate.stage(version).is_settable() {
+        let (why, gates) = if has_gate(*gate) {
             (
                 format!(" unless the feature gate {gate} is on"),
                 format!("--feature-gates {gate}=true or "),

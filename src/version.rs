@@ -217,6 +217,13 @@ impl Gate {
         last.map_or(Stage::Absent, |it| it.1)
     }
 
+    /// Returns the first later minor version in which the gate is on by default, if it is off in this one.
+    pub fn on_after(self, version: &Version) -> Option<u32> {
+        let is_later = |it: &&(u32, Stage)| it.0 > version.minor && it.1.is_on();
+        let later = self.stages().iter().filter(is_later).map(|it| it.0);
+        later.min().filter(|_| !self.stage(version).is_on())
+    }
+
     /// Whether the gate is on in a document that states a version but not the gate: as by default,
     /// except that the recorded controllers of 1.27 to 1.29, which such a document means, ran without
     /// container metrics. A kube-controller-manager of these versions has them on.
@@ -339,6 +346,15 @@ mod tests {
         ] {
             let version: Version = format!("v1.{minor}").parse().unwrap();
             assert_eq!(gate.stage(&version), stage, "{gate} in {version}");
+        }
+        for (gate, minor, later) in [
+            (Gate::HPAContainerMetrics, 26, Some(27)),
+            (Gate::HPAContainerMetrics, 27, None),
+            (Gate::HPAGeneration, 23, Some(37)),
+            (Gate::HPAGeneration, 37, None),
+        ] {
+            let version: Version = format!("v1.{minor}").parse().unwrap();
+            assert_eq!(gate.on_after(&version), later, "{gate} after {version}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::findings::path::{set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
-use crate::version::{Gate, Version};
+use crate::version::{Gate, Stage};
 
 /// The API server drops a field of the spec, or the controller ignores it, because the version does not have the field
 /// or its feature gate is off.
@@ -21,9 +21,9 @@ pub struct FieldIgnored {
     pub dropped: bool,
     /// The feature gate that the fields require.
     pub gate: Gate,
-    /// Whether the gate can be set in this version.
-    pub settable: bool,
-    /// The first version in which the gate is on by default; `None` if it is in this one, so that a flag switches it off.
+    /// The gate's stage in this version.
+    pub stage: Stage,
+    /// The first later version in which the gate is on by default, if it is off in this one and a later one is known.
     pub on_in: Option<u32>,
     /// Whether the control plane is known to be managed, so that users cannot set a gate.
     pub is_managed: bool,
@@ -79,7 +79,7 @@ impl Kind for FieldIgnored {
             (false, true) => format!("drops {paths}, if the manifest of the HPA has it"),
             (false, false) => format!("would ignore {paths}"),
         };
-        if self.settable {
+        if self.stage.is_settable() {
             format!("without {}, {who} ({version}) {does}", self.gate)
         } else {
             format!("{who} ({version}) {does}: {version} does not have it")
@@ -89,9 +89,10 @@ impl Kind for FieldIgnored {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
         if self.may_set() {
-            let offer = match self.on_in {
-                Some(_) => ", which managed control planes do not offer",
-                None => "",
+            let offer = if self.stage.is_on() {
+                ""
+            } else {
+                ", which managed control planes do not offer"
             };
             evidence.push(format!(
                 "The API server and the controller manager take the flag \
@@ -99,18 +100,19 @@ impl Kind for FieldIgnored {
                 self.gate
             ));
         }
-        evidence.push(match self.on_in {
-            Some(minor) => format!("It works by default in Kubernetes 1.{minor} and newer."),
-            None => {
-                let version = about.snapshot.controller.version.named();
-                let whose = if self.dropped {
-                    "the API server"
-                } else {
-                    "the controller manager"
-                };
-                format!("It is on by default in {version}: a flag of {whose} switches it off.")
-            }
-        });
+        if self.stage.is_on() {
+            let version = about.snapshot.controller.version.named();
+            let whose = if self.dropped {
+                "the API server"
+            } else {
+                "the controller manager"
+            };
+            evidence.push(format!(
+                "It is on by default in {version}: a flag of {whose} switches it off."
+            ));
+        }
+        let works = |minor| format!("It works by default in Kubernetes 1.{minor} and newer.");
+        evidence.extend(self.on_in.map(works));
         evidence.extend(about.result("With it"));
         evidence
     }
@@ -144,7 +146,7 @@ impl Kind for FieldIgnored {
             format!("To use {them}, {any}.")
         });
         let flags = format!("--feature-gates {}=true", self.gate);
-        if !self.settable {
+        if !self.stage.is_settable() {
             return advice;
         }
         let own = self.paths.iter().filter(|_| !self.stated);
@@ -165,7 +167,7 @@ fn tolerance_of(side: Direction) -> String {
 impl FieldIgnored {
     /// Whether users may be able to set the gate. Someone has switched off one that is on by default.
     fn may_set(&self) -> bool {
-        self.settable && !(self.is_managed && self.on_in.is_some())
+        self.stage.is_settable() && (self.stage.is_on() || !self.is_managed)
     }
 
     /// Returns the finding, with the result of a pass that applies the tolerances.
@@ -174,7 +176,7 @@ impl FieldIgnored {
             return Finding::aside(Severity::Warning, self);
         }
         let without = case.other_answer(|snapshot| {
-            if self.settable {
+            if self.stage.is_settable() {
                 snapshot.controller.gates[Gate::HPAConfigurableTolerance] = true;
                 for (side, tolerance) in tolerances {
                     set_tolerance(snapshot, *side, tolerance.clone());
@@ -190,16 +192,14 @@ impl FieldIgnored {
 
     /// Returns the first field of a gate.
     fn of(path: String, gate: Gate, dropped: bool, case: &Case<'_>) -> Self {
-        let stage = gate.stage(&case.snapshot.controller.version);
+        let version = &case.snapshot.controller.version;
         Self {
             paths: vec![path],
             stated: true,
             dropped,
             gate,
-            settable: stage.is_settable(),
-            on_in: Version::all()
-                .find(|it| gate.stage(it).is_on() && !stage.is_on())
-                .map(|it| it.minor()),
+            stage: gate.stage(version),
+            on_in: gate.on_after(version),
             is_managed: is_managed(case.snapshot),
         }
     }
@@ -216,7 +216,7 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
         stated: false,
         ..FieldIgnored::of(tolerance_of(side), gate, is_dropped, case)
     };
-    if !facts.settable || controller.gates[gate] {
+    if !facts.stage.is_settable() || controller.gates[gate] {
         return None;
     }
     case.other_answer(|snapshot| {
@@ -358,7 +358,7 @@ mod tests {
                 assert_eq!(facts.on_in, (version != "v1.36.2").then_some(35));
                 let more = it.without.and_then(|it| it.replicas) == Some(5);
                 assert_eq!(more, it.explains && facts.stated);
-                (facts.dropped, facts.settable, it.explains)
+                (facts.dropped, facts.stage.is_settable(), it.explains)
             });
             assert_eq!(got, want, "{version} {gate:?}");
         }

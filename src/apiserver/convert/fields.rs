@@ -405,10 +405,34 @@ fn field_path(object: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::meant;
-    use super::{HpaVersion, unknown_fields, unknown_in_workload};
+    use super::{HpaVersion, ObjectShape, V2, unknown_fields, unknown_in_workload};
+
+    /// Adds the fields that objects of a shape may have, but that their part of the schema lacks.
+    fn add_missing(shape: ObjectShape, part: &Value, schema: &Value, missing: &mut Vec<String>) {
+        let item = part.get("items").unwrap_or(part);
+        let place = item["$ref"].as_str().and_then(|it| it.strip_prefix('#'));
+        let object = place.map_or(item, |it| schema.pointer(it).expect("a definition"));
+        for name in (shape.names)() {
+            let nested = shape.nested.iter().find(|(own, _)| own == name);
+            match (&object["properties"][name], nested) {
+                (Value::Null, _) => missing.push(format!("{name} of {}", object["description"])),
+                (own, Some((_, shape))) => add_missing(*shape, own, schema, missing),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_describes_every_field_of_a_spec() {
+        let schema = include_str!("../../../schema/explanation.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        let mut missing = Vec::new();
+        add_missing(V2, &schema["$defs"]["spec"], &schema, &mut missing);
+        assert_eq!(missing, [""; 0]);
+    }
 
     #[test]
     fn every_level_of_every_version_knows_its_fields() {

@@ -5,7 +5,6 @@ use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec, MetricTarget};
-use crate::version::Gate;
 
 /// A metrics API knows a metric and reports an error for it, at least to the controller; or the controller does not
 /// ask for the metric, because its spec has a fault that the API server does not check.

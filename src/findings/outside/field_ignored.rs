@@ -5,7 +5,7 @@ use crate::findings::path::{set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
-use crate::version::{Gate, Stage};
+use crate::version::Stage;
 
 /// The API server drops a field of the spec, or the controller ignores it, because the version does not have the field
 /// or its feature gate is off.

@@ -8,7 +8,6 @@ use crate::findings::prelude::*;
 use crate::keda;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::version::Gate;
 
 /// A bound, or a direction that is disabled, that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,7 +7,6 @@ use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
 use crate::snapshot::Snapshot;
-use crate::version::Gate;
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target, but within the tolerance, so the replicas stay.

@@ -9,7 +9,6 @@ use crate::engine::decision::Decision;
 
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
-use crate::version::Gate;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
 /// busy one of them is. Of the containers without a ContainerResource metric, that is the one whose usage is furthest

@@ -21,7 +21,6 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::owners::TopOwner;
 use crate::snapshot::pod::Requests;
 use crate::snapshot::surroundings::{Replacement, Workload};
-use crate::version::Gate;
 
 /// Whether a pod has a request for a resource in a container.
 fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {

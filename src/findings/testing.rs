@@ -2,10 +2,72 @@
 
 use serde_json::{Value, json};
 
-use super::{Alternative, Code, Finding, FindingView, find, views};
+use super::{Alternative, Code, Finding, FindingView, views};
 use crate::build;
 use crate::pass::Pass;
 pub(super) use crate::saved::testing::input;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::input::Input;
+use crate::snapshot::right::UnknownFact;
+use crate::snapshot::surroundings::Workload;
+
+type Removal = fn(&mut Input);
+
+/// What the network layer may be unable to read, each with how the input lacks it then.
+pub(super) const SOURCES: [(UnknownFact, Removal); 7] = [
+    (UnknownFact::OF_TARGET, |input| {
+        keep(input, |it, target| !it.is_named_by(target));
+    }),
+    (UnknownFact::OF_OTHER_TARGETS, |input| {
+        let is_found = input.snapshot.scale.is_ok();
+        keep(input, |_, _| is_found);
+    }),
+    (UnknownFact::OF_REPLICA_SETS, |input| {
+        keep(input, |it, target| {
+            it.kind != "ReplicaSet" || it.is_named_by(target)
+        });
+    }),
+    (UnknownFact::OF_SCALED_OBJECT, |input| {
+        input.surroundings.scaled_objects = Vec::new().into();
+    }),
+    (UnknownFact::OF_API_SERVICE, |input| {
+        input.surroundings.api_services = Vec::new().into();
+    }),
+    (UnknownFact::OF_METRIC_NAMES, |input| {
+        input.surroundings.served_metrics.clear();
+    }),
+    (UnknownFact::VerticalPodAutoscalers, |input| {
+        input.surroundings.vertical_pod_autoscalers = Vec::new().into();
+    }),
+];
+
+/// Keeps some of the workloads, which are compared with the target.
+fn keep(input: &mut Input, is_kept: impl Fn(&Workload, &CrossVersionObjectReference) -> bool) {
+    let target = &input.snapshot.hpa.spec.scale_target_ref;
+    let mut workloads = input.surroundings.workloads.to_vec();
+    workloads.retain(|it| is_kept(it, target));
+    input.surroundings.workloads = workloads.into();
+}
+
+/// Returns the findings about a pass. Each that is not found without a source is listed for it.
+fn find(pass: &Pass) -> Vec<Finding> {
+    let found = super::find(pass);
+    for (fact, remove) in SOURCES {
+        let mut input = pass.input.clone();
+        remove(&mut input);
+        if input.surroundings == pass.input.surroundings {
+            continue;
+        }
+        let rest = super::find(&Pass::run(input));
+        for code in found.iter().map(Finding::code) {
+            assert!(
+                fact.hides(code.as_str()) || rest.iter().any(|it| it.code() == code),
+                "list {code:?} in {fact:?} (src/snapshot/right.rs): it is not found without that source"
+            );
+        }
+    }
+    found
+}
 
 /// Runs a pass of the HPA `web` of these objects.
 pub(crate) fn pass(items: &[Value]) -> Pass {

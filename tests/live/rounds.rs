@@ -166,6 +166,7 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
     // A finding that is named may be hidden there; rights alone do not make severities uncertain.
     for (watched, right) in [
         ("other-writer", Some("get deployments.apps")),
+        ("controller-silent", Some("get deployments.apps")),
         ("foreign-pods", Some("list replicasets.apps")),
         ("paused-by-keda", None),
         ("error", None),

@@ -17,7 +17,7 @@ use super::super::Failure;
 use super::discovery::Resource;
 use super::pages::{PageReader, selected_pods};
 use super::right::{cause, missing};
-use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, replica_sets_path, resource};
+use super::surroundings::{SurroundingAnswers, Wish, replica_sets_path, resource};
 use super::{Awaited, Fetch};
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
@@ -28,7 +28,7 @@ use crate::snapshot::Scale;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::right::{MissingRight, UnknownFactCause};
+use crate::snapshot::right::{MissingRight, UnknownFact, UnknownFactCause};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Workload;
 
@@ -249,7 +249,9 @@ impl Fetch<'_> {
             .await
         {
             Ok(listed) => Some(Ok(asked.sort(listed?, |it| &it.metadata.labels))),
-            Err(failure) if self.leave_out(OF_REPLICA_SETS, &failure) => Some(Err(cause(&failure))),
+            Err(failure) if self.leave_out(UnknownFact::OF_REPLICA_SETS, &failure) => {
+                Some(Err(cause(&failure)))
+            }
             Err(_) => None,
         }
     }

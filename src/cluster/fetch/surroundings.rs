@@ -58,7 +58,7 @@ impl Wish {
         let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self {
             path,
-            adds: OF_TARGET,
+            adds: UnknownFact::OF_TARGET,
         })
     }
 
@@ -67,7 +67,7 @@ impl Wish {
         let all = resource(&hpa.spec.scale_target_ref)?.collection(&hpa.namespace);
         Some(Self {
             path: format!("{all}?limit={MANY}"),
-            adds: UnknownFact::Findings(&["target-not-found"]),
+            adds: UnknownFact::OF_OTHER_TARGETS,
         })
     }
 
@@ -76,7 +76,7 @@ impl Wish {
         let path = replica_sets_path(&hpa.namespace, selector);
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self {
             path,
-            adds: OF_REPLICA_SETS,
+            adds: UnknownFact::OF_REPLICA_SETS,
         })
     }
 
@@ -134,12 +134,12 @@ impl Wish {
             );
             Self {
                 path,
-                adds: UnknownFact::Findings(&["metrics-api-unavailable"]),
+                adds: UnknownFact::OF_API_SERVICE,
             }
         });
         services.chain(asks_for_names(hpa).then(|| Self {
             path: EXTERNAL_METRICS.to_owned(),
-            adds: UnknownFact::Findings(&["metric-not-found"]),
+            adds: UnknownFact::OF_METRIC_NAMES,
         }))
     }
 
@@ -151,7 +151,8 @@ impl Wish {
             scaled_objects(&hpa.namespace),
             segment(&owner.name)
         );
-        Some(Self { path, ..OF_KEDA })
+        let adds = UnknownFact::OF_SCALED_OBJECT;
+        Some(Self { path, adds })
     }
 
     /// The VerticalPodAutoscalers of one or all namespaces.
@@ -167,7 +168,7 @@ impl Wish {
     pub(super) fn scaled_objects(namespace: &str) -> Self {
         Self {
             path: scaled_objects(namespace),
-            ..OF_KEDA
+            adds: UnknownFact::OF_SCALED_OBJECT,
         }
     }
 }
@@ -205,21 +206,6 @@ fn asks_for_names(hpa: &Hpa) -> bool {
     is_open && uses(hpa, EXTERNAL) && hpa.scaled_object().is_none()
 }
 
-/// The findings that need the target.
-const OF_TARGET: UnknownFact = UnknownFact::Findings(&[
-    "other-writer",
-    "old-revision-pods",
-    "requests-differ-from-template",
-    "replicas-without-pods",
-]);
-/// The findings that need the ReplicaSets of pods.
-pub(super) const OF_REPLICA_SETS: UnknownFact =
-    UnknownFact::Findings(&["foreign-pods", "old-revision-pods"]);
-const OF_KEDA: Wish = Wish {
-    path: String::new(),
-    adds: UnknownFact::Findings(&["paused-by-keda", "metric-failing"]),
-};
-
 /// Returns the resource of a target, if its kind is supported.
 pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
     match (target.group(), &*target.kind) {
@@ -241,7 +227,7 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
 
 /// Whether what adds a fact exists.
 fn exists(adds: UnknownFact) -> bool {
-    [OF_TARGET, OF_REPLICA_SETS].contains(&adds)
+    [UnknownFact::OF_TARGET, UnknownFact::OF_REPLICA_SETS].contains(&adds)
 }
 
 /// Returns the path of the ReplicaSets that a selector matches, or of all of them if it is empty.
@@ -300,7 +286,7 @@ impl SurroundingAnswers {
             around.keep_served(&hpa.spec.metrics, &observed.metrics, served);
         }
         // A target without a scale would explain nothing.
-        let explains = |wish: &&Wish| scale.is_ok() || wish.adds != OF_TARGET;
+        let explains = |wish: &&Wish| scale.is_ok() || wish.adds != UnknownFact::OF_TARGET;
         around.unread = self.unread(wishes.iter().filter(explains));
         observed.notes.extend(unlearnt(&around.unread));
     }

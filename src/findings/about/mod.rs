@@ -3,6 +3,7 @@
 mod change;
 mod commands;
 mod effect;
+pub(crate) mod rollout;
 
 use jiff::Timestamp;
 

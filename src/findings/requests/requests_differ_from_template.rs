@@ -1,7 +1,8 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Held, Revisions, compared, counted_requests, mean, milli, request_of, utilizations};
+use super::{Revisions, compared, counted_requests, mean, milli, request_of, utilizations};
 use crate::apimachinery::quantity::Amount;
+use crate::findings::about::rollout::Held;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
 use crate::findings::setter::{Setter, is_updated};

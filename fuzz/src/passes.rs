@@ -68,10 +68,12 @@ pub fn snapshot(data: &[u8]) {
             .map(Explanation::new)
             .map_err(Clone::clone),
     });
-    let list = ExplanationList(explained.collect());
-    assert_structured(&list);
+    let list = Vec::from_iter(explained);
+    assert_structured(&ExplanationList::new(list.iter()));
+    let all = list.iter().filter_map(|listed| listed.result.as_ref().ok());
+    all.for_each(assert_structured);
     for (layout, ..) in layouts() {
-        let cells = list.0.iter().map(|listed| row(listed, true)).collect();
+        let cells = list.iter().map(|listed| row(listed, true)).collect();
         assert_harmless(&rows(&overview(cells, true, true), &SPARE, &layout));
     }
 }

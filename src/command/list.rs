@@ -1,7 +1,6 @@
 //! `explain` for several HPAs: the named ones, or all of a namespace or of the cluster, each with its own
 //! pass, in one line. A failure for one is reported along with the answers for the others.
 
-use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::pending;
@@ -191,7 +190,7 @@ impl<'a> ListCommand<'a> {
         );
         let mut signals = Signals::new(None)?;
         // On a terminal, the lines of the answer would mix with the progress.
-        let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
+        let streams = lines.is_some() && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);
         let quiet = Terminal {
             tell,
@@ -242,17 +241,20 @@ impl<'a> ListCommand<'a> {
     ) -> Result<ListedHpa, Error> {
         let Self { args, watch, .. } = self;
         let pass = input.and_then(|input| pass(input, &args.memory));
-        let explained = explanation(&pass, watch);
-        let mut text = String::new();
+        let explained = pass.with(match &pass.result {
+            Ok(own) => Ok(Explanation::ignoring(own, &watch.ignored)),
+            Err(e) => Err(e.clone()),
+        });
+        let mut json = String::new();
         let mut cells = None;
         match (args.output, &explained.result) {
-            (Some(Output::Json), Ok(it)) => text = structured::json(it)?,
+            (Some(Output::Json | Output::Yaml), Ok(it)) => json = structured::json(it)?,
             (Some(Output::Jsonl), Ok(it)) => {
-                text = structured::json_line(it)?;
+                json = structured::json_line(it)?;
                 // If no one reads the lines any more, the first unwritten line shows it.
-                let _ = lines.map(|lines| lines.send(take(&mut text)));
+                let _ = lines.map(|lines| lines.send(take(&mut json)));
             }
-            (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
+            (Some(Output::Json | Output::Jsonl | Output::Yaml), Err(_)) => {}
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
         let error = match &pass.result {
@@ -263,10 +265,9 @@ impl<'a> ListCommand<'a> {
         let watched = result.map(|of| watch.judged(of, Some(explained.key())));
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);
-        let keeps = args.save.is_some() || args.output == Some(Output::Yaml);
-        let kept = pass.and_then(|pass| Ok(keeps.then_some(pass)));
+        let kept = pass.and_then(|pass| Ok(args.save.is_some().then_some(pass)));
         Ok(ListedHpa {
-            text,
+            json,
             cells,
             watched,
             error,
@@ -291,11 +292,11 @@ impl<'a> ListCommand<'a> {
         } = explained;
         messages.extend(one_by_one(&refused));
         let text = self.text(&mut hpas, unwritten, terminal)?;
-        let is_data = matches!(
+        let is_table = matches!(
             self.args.output,
-            Some(Output::Json | Output::Jsonl | Output::Yaml)
+            None | Some(Output::Wide | Output::Markdown)
         );
-        if hpas.is_empty() && interrupted.is_none() && !is_data {
+        if hpas.is_empty() && interrupted.is_none() && is_table {
             messages.push(match &namespace {
                 Some(namespace) => format!("No resources found in {namespace} namespace."),
                 None => "No resources found".to_owned(),
@@ -343,20 +344,15 @@ impl<'a> ListCommand<'a> {
         unwritten: String,
         terminal: &Terminal,
     ) -> Result<String, Error> {
-        let Self { args, watch, .. } = self;
-        match args.output {
+        match self.args.output {
             Some(Output::Json) => listed_json(hpas),
-            Some(Output::Jsonl) => Ok(hpas.iter().fold(unwritten, |text, hpa| text + &hpa.text)),
-            Some(Output::Yaml) => {
-                let passes: Vec<_> = hpas.iter().filter_map(ListedHpa::whole).collect();
-                let list = passes.iter().map(|pass| explanation(pass, watch)).collect();
-                structured::yaml(&ExplanationList(list))
-            }
+            Some(Output::Jsonl) => Ok(hpas.iter().fold(unwritten, |text, hpa| text + &hpa.json)),
+            Some(Output::Yaml) => structured::yaml_of(listed_json(hpas)?),
             _ if hpas.is_empty() => Ok(String::new()),
             output @ (None | Some(Output::Wide | Output::Markdown)) => {
                 let cells = hpas.iter_mut().filter_map(|hpa| hpa.cells.take()).collect();
                 let is_wide = output == Some(Output::Wide);
-                let overview = overview(cells, args.all_namespaces, is_wide);
+                let overview = overview(cells, self.args.all_namespaces, is_wide);
                 if output != Some(Output::Markdown) {
                     return Ok(page::rows(&overview, &SPARE, &terminal.layout()));
                 }
@@ -449,8 +445,8 @@ fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<Strin
 
 /// The part of the answer about an HPA.
 struct ListedHpa {
-    /// The text about the HPA, unless that has been printed.
-    text: String,
+    /// The explanation, if the format is JSON or made of it, unless it has been printed.
+    json: String,
     /// The row of the table.
     cells: Option<Row>,
     /// The verdict on `--fail-on`, if there is an answer.
@@ -460,54 +456,27 @@ struct ListedHpa {
     /// The input that a pass still needs, if the target is missing. This does not count as a failure: an
     /// accepted manifest suffices.
     hint: Option<String>,
-    /// The pass, if it will be needed again.
+    /// The pass, if it will be saved.
     pass: Listed<Option<Pass>>,
 }
 
-impl ListedHpa {
-    /// Returns the pass of the HPA, or the reason why it has none.
-    fn whole(&self) -> Option<Listed<&Pass>> {
-        let result = match &self.pass.result {
-            Ok(pass) => Ok(pass.as_ref()?),
-            Err(e) => Err(e.clone()),
-        };
-        Some(self.pass.with(result))
-    }
-}
-
-/// Explains a pass in words.
-fn explanation<'p, P: Borrow<Pass>>(
-    pass: &'p Listed<P>,
-    watch: &FindingsWatch,
-) -> Listed<Explanation<'p>> {
-    pass.with(match &pass.result {
-        Ok(own) => Ok(Explanation::ignoring(own.borrow(), &watch.ignored)),
-        Err(e) => Err(e.clone()),
-    })
-}
-
-/// Returns an `ExplanationList` of the JSON that was written for each HPA.
+/// Returns an `ExplanationList` with the JSON that was written for each HPA in place of its empty list.
 fn listed_json(hpas: &[ListedHpa]) -> Result<String, Error> {
-    const NO_ITEMS: &str = "\"items\": []";
-    let failed = hpas.iter().filter_map(|hpa| {
-        let e = hpa.pass.result.as_ref().err()?;
-        Some(hpa.pass.with(Err(e.clone())))
-    });
-    let frame = structured::json(&ExplanationList(failed.collect()))?;
-    let items: Vec<&str> = hpas
-        .iter()
-        .map(|hpa| hpa.text.trim_end())
-        .filter(|item| !item.is_empty())
-        .collect();
-    let Some((head, tail)) = frame.split_once(NO_ITEMS).filter(|_| !items.is_empty()) else {
-        return Ok(frame);
-    };
-    let mut text = format!("{head}\"items\": [");
-    for (place, item) in items.iter().enumerate() {
-        text += if place == 0 { "\n    " } else { ",\n    " };
+    let frame = structured::json(&ExplanationList::new(hpas.iter().map(|hpa| &hpa.pass)))?;
+    let written = hpas.iter().map(|hpa| hpa.json.trim_end());
+    let items = written.filter(|item| !item.is_empty());
+    let (head, tail) = frame.split_once("[]").unwrap_or((&frame, ""));
+    let mut text = head.to_owned();
+    for (place, item) in items.enumerate() {
+        text += if place == 0 { "[\n    " } else { ",\n    " };
         text += &item.replace('\n', "\n    ");
     }
-    Ok(text + "\n  ]" + tail)
+    text += if text.len() == head.len() {
+        "[]"
+    } else {
+        "\n  ]"
+    };
+    Ok(text + tail)
 }
 
 /// Writes everything that was used, except for HPAs that could not be explained, which the messages name.

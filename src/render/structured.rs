@@ -48,14 +48,18 @@ fn escaped(text: &str) -> String {
 /// Returns YAML that kubectl reads back unchanged.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     // Via JSON, as in kubectl: so the program has one writer of each type instead of two.
-    let json_text = serde_json::to_string(value).map_err(|e| failed(&e))?;
+    yaml_of(json(value)?)
+}
+
+/// Returns the YAML of indented JSON.
+pub fn yaml_of(json_text: String) -> Result<String, Error> {
     let mut values = serde_json::Deserializer::from_str(&json_text);
     let mut text = serde_yaml::to_string(&Transcoder::new(&mut values))
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;
     // Only quoted scalars have escapes, and the writer does not quote for all of these. JSON is also
     // valid YAML.
     if text.contains(is_raw) || runner::is_obeyed(&text) {
-        return json(value);
+        return Ok(json_text);
     }
     if !text.ends_with('\n') {
         text.push('\n');

@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
 
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
@@ -19,9 +18,15 @@ use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
 use crate::words::{count, lacking};
 
-/// The passes of several HPAs, by namespace and name. Serializes as the published object.
-#[derive(Debug)]
-pub struct ExplanationList<'a>(pub Vec<Listed<Explanation<'a>>>);
+/// The published list of several HPAs' explanations, still without these, each of which is written by itself.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplanationList<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    items: [(); 0],
+    errors: Vec<NotExplained<'a>>,
+}
 
 /// An HPA that could not be explained.
 #[derive(Serialize)]
@@ -32,29 +37,22 @@ struct NotExplained<'a> {
     hint: Option<&'a str>,
 }
 
-impl Serialize for ExplanationList<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let items: Vec<_> = self
-            .0
-            .iter()
-            .filter_map(|it| it.result.as_ref().ok())
-            .collect();
-        let failed = self.0.iter().filter_map(|listed| {
-            let e = listed.result.as_ref().err()?;
-            Some(NotExplained {
-                namespace: &listed.namespace,
-                name: &listed.name,
-                message: &e.message,
-                hint: e.hint.as_deref(),
-            })
+impl<'a> ExplanationList<'a> {
+    /// Returns the list of these HPAs, with the errors of those that could not be explained.
+    pub fn new<T: 'a>(hpas: impl Iterator<Item = &'a Listed<T>>) -> Self {
+        let failed = hpas.filter_map(|hpa| Some((hpa, hpa.result.as_ref().err()?)));
+        let errors = failed.map(|(hpa, e)| NotExplained {
+            namespace: &hpa.namespace,
+            name: &hpa.name,
+            message: &e.message,
+            hint: e.hint.as_deref(),
         });
-        let errors = Vec::from_iter(failed);
-        let mut list = serializer.serialize_struct("ExplanationList", 4)?;
-        list.serialize_field("apiVersion", OWN_API_VERSION)?;
-        list.serialize_field("kind", "ExplanationList")?;
-        list.serialize_field("items", &items)?;
-        list.serialize_field("errors", &errors)?;
-        list.end()
+        Self {
+            api_version: OWN_API_VERSION,
+            kind: "ExplanationList",
+            items: [],
+            errors: errors.collect(),
+        }
     }
 }
 

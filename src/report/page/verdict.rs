@@ -570,18 +570,223 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, pass, state, with_spec};
+    use crate::findings::metrics::testing::failing;
+    use crate::findings::path::testing::{at_once, pods, queue_of};
+    use crate::findings::testing::{
+        cpu, pass, state, with, with_hpa, with_pod, with_spec, with_state,
+    };
     use crate::report::Explanation;
 
-    /// Returns the first sentence of the verdict.
-    fn why(items: &[Value]) -> String {
+    fn verdict(items: &[Value]) -> (Headline, Vec<String>) {
         let pass = pass(items);
         let explanation = Explanation::new(&pass);
         let words = Words {
             explanation: &explanation,
             wide: false,
         };
-        words.verdict().1.remove(0)
+        words.verdict()
+    }
+
+    /// Returns the first sentence of the verdict.
+    fn why(items: &[Value]) -> String {
+        verdict(items).1.remove(0)
+    }
+
+    /// Returns the verdict on each state.
+    fn table<'t>(states: impl IntoIterator<Item = (&'t str, Vec<Value>)>) -> String {
+        let mut text = String::new();
+        for (about, items) in states {
+            let (headline, why) = verdict(&items);
+            text += &format!("{about}: {}. {}\n", headline.text(), why.join(" "));
+        }
+        text
+    }
+
+    #[test]
+    fn passes_that_end_early() {
+        let busy = pods("80m");
+        let error = |api: &str, more: Value| {
+            let error = build::with(json!({"api": api, "message": "no"}), &more);
+            with_state(&busy, &json!({"errors": [error]}))
+        };
+        let denied = error("resource", json!({"denied": true}));
+        let fixed = json!({"minReplicas": 4, "maxReplicas": 4});
+        let scale = |patch: Value| with(&busy, "Scale", &patch);
+        let name = json!({"metadata": {"name": "other", "uid": "v"}});
+        let other = build::with(build::hpa(&json!({})), &name);
+        let missing = |what: &str| error("resource", json!({ "missing": what }));
+        let external = |name: &str| build::external(name, &build::value("1"));
+        let failing =
+            |cpu: &str, metrics: &[Value]| failing(&state(metrics, &[cpu; 4]), "external", "no");
+        let (a, b, c) = (external("a"), external("b"), external("c"));
+        let told = table([
+            ("no scale", error("scale", json!({}))),
+            ("no write", error("scaleUpdate", json!({}))),
+            ("not allowed", denied.clone()),
+            ("not allowed, and fixed", with_spec(&denied, &fixed)),
+            ("no answer", error("resource", json!({"unanswered": true}))),
+            ("no pods", missing("Pod")),
+            ("no usage", missing("PodMetrics")),
+            ("at 0", scale(json!({"spec": {"replicas": 0}}))),
+            ("above", with_spec(&busy, &json!({"maxReplicas": 3}))),
+            ("below", with_spec(&busy, &json!({"minReplicas": 5}))),
+            ("shared", [busy.clone(), vec![other]].concat()),
+            ("no selector", scale(json!({"status": {"selector": ""}}))),
+            ("1 of 1 fails", failing("80m", std::slice::from_ref(&a))),
+            ("2 of 2 fail", failing("80m", &[a.clone(), b.clone()])),
+            ("3 of 3 fail", failing("80m", &[a.clone(), b.clone(), c])),
+            ("1 of 2 fails", failing("10m", &[cpu(), a.clone()])),
+            ("2 of 3 fail", failing("10m", &[a.clone(), b, cpu()])),
+            ("1 of 2 fails, upwards", failing("80m", &[cpu(), a])),
+            ("fixed", with_spec(&busy, &fixed)),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        no scale: cannot scale. The scale of the target cannot be read: no.
+        no write: cannot scale 4 → 7. cpu proposes 7 replicas. Writing the scale fails: no.
+        not allowed: unknown: no access to the metrics. You are not allowed to read cpu: the pass may end anywhere from 4 to 8.
+        not allowed, and fixed: stays at 4. You are not allowed to read cpu, but this could not change the replicas.
+        no answer: unknown: no answer about the metrics. Reading cpu failed (no): the pass may end anywhere from 4 to 8.
+        no pods: unknown: the input has no pods. The input has no Pod for cpu: the pass may end anywhere from 4 to 8.
+        no usage: unknown: the input lacks a metric. The input has no PodMetrics for cpu: the pass may end anywhere from 4 to 8.
+        at 0: disabled at 0. The target has 0 replicas: the HPA stays off until something else sets 1 or more.
+        above: scale down 4 → 3. 4 is above maxReplicas (3); the controller corrects this without considering metrics, stabilization or rate limits.
+        below: scale up 4 → 5. 4 is below minReplicas (5); the controller corrects this without considering metrics, stabilization or rate limits.
+        shared: cannot decide, stays at 4. Other HPAs select the same pods (default/other): the controller does not scale any of them.
+        no selector: cannot decide, stays at 4. The target's pods cannot be selected: the HPA target's scale is missing a selector.
+        1 of 1 fails: cannot decide, stays at 4. The only metric cannot be evaluated, so there is no decision.
+        2 of 2 fail: cannot decide, stays at 4. Neither metric can be evaluated, so there is no decision.
+        3 of 3 fail: cannot decide, stays at 4. None of the 3 metrics can be evaluated, so there is no decision.
+        1 of 2 fails: cannot decide, stays at 4. 1 of 2 metrics failed, and the other proposes 1: while a metric fails, the controller does not scale below the current 4.
+        2 of 3 fail: cannot decide, stays at 4. 2 of 3 metrics failed, and the other proposes 1: while a metric fails, the controller does not scale below the current 4.
+        1 of 2 fails, upwards: scale up 4 → 7. cpu proposes 7 replicas (1 other metric failed).
+        fixed: stays at 4. cpu proposes 7 replicas; the maximum is 4. minReplicas and maxReplicas are both 4, so the HPA never scales.
+        ");
+    }
+
+    #[test]
+    fn what_the_metrics_and_limits_lead_to() {
+        let (busy, idle) = (pods("99m"), pods("10m"));
+        let unready = json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}});
+        let at = |items: &[Value], rules: Value| with_spec(items, &at_once(&rules));
+        let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 60}]);
+        let disabled = at(&busy, json!({"scaleUp": {"selectPolicy": "Disabled"}}));
+        let mut unmeasured = pods("60m");
+        unmeasured.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-3");
+        let queue = |length: &str, pods| queue_of(&build::average("10"), length, pods);
+        let max = |items: &[Value], most: i32| with_spec(items, &json!({"maxReplicas": most}));
+        let fewer = json!({"status": {"replicas": 3}});
+        let gate = json!({"featureGates": {"HPAScaleToZero": true}});
+        let zeroed = json!({"spec": {"minReplicas": 5},
+            "status": {"conditions": [{"type": "ScaledToZero", "status": "True"}]}});
+        let woken = with_hpa(&with_state(&queue("900", 0), &gate), &zeroed);
+        let kept = at(&idle, json!({"scaleDown": {"policies": policies}}));
+        let free = at(&idle, json!({}));
+        let told = table([
+            ("up", pods("80m")),
+            ("down", at(&pods("20m"), json!({}))),
+            ("within tolerance", pods("52m")),
+            (
+                "within tolerance, of another number",
+                with(&queue("30", 4), "Scale", &fewer),
+            ),
+            ("within tolerance, as assumed", unmeasured),
+            ("ambiguous", with_pod(&pods("56m"), "web-3", &unready)),
+            ("current", max(&queue("35", 4), 4)),
+            (
+                "0 of 0",
+                at(&queue_of(&build::value("0"), "0", 4), json!({})),
+            ),
+            ("minimum", with_spec(&free, &json!({"minReplicas": 3}))),
+            ("maximum", max(&busy, 6)),
+            ("disabled", disabled.clone()),
+            ("disabled at the maximum", max(&disabled, 4)),
+            ("doubled", queue("900", 9)),
+            ("built-in limit", queue("900", 1)),
+            (
+                "policy up",
+                at(&busy, json!({"scaleUp": {"policies": policies}})),
+            ),
+            ("policy down", kept),
+            ("woken", woken),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        up: scale up 4 → 7. cpu proposes 7 replicas.
+        down: scale down 4 → 2. cpu proposes 2 replicas.
+        within tolerance: stays at 4. cpu is at 104% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+        within tolerance, of another number: stays at 4. queue is at 100% of its target, within the tolerance (90% to 110%), and keeps the 3 replicas of the target's status, not the 4 of its spec; the controller has no history and uses the current 4 as its last recommendation.
+        within tolerance, as assumed: stays at 4. cpu keeps the replicas: with values assumed for the pods that do not count, it is at 90% of its target, within the tolerance.
+        ambiguous: stays at 4. cpu keeps the replicas, because pods without usable metrics make the result ambiguous.
+        current: stays at 4. queue proposes 4, the current number.
+        0 of 0: scale down 4 → 1. queue divides 0 by a target of 0, which is no number and counts as -2147483648; the minimum is 1.
+        minimum: scale down 4 → 3. cpu proposes 1 replica; the minimum is 3.
+        maximum: scale up 4 → 6. cpu proposes 8 replicas; the maximum is 6.
+        disabled: stays at 4. cpu proposes 8 replicas; behavior disables scaling up.
+        disabled at the maximum: stays at 4. cpu proposes 8 replicas; the maximum is 4, and behavior disables scaling up.
+        doubled: scale up 9 → 18. queue proposes 90 replicas; one pass may at most double the current 9.
+        built-in limit: scale up 1 → 4. queue proposes 90 replicas; one pass may go to at most 4.
+        policy up: scale up 4 → 5. cpu proposes 8 replicas; the policies currently allow at most 5 (1 pod per 60s).
+        policy down: scale down 4 → 3. cpu proposes 1 replica; the policies currently allow no fewer than 3 (1 pod per 60s).
+        woken: scale up 0 → 5. queue proposes 90 replicas; one pass may go to at most 4; it starts at minReplicas (5).
+        ");
+    }
+
+    #[test]
+    fn what_the_history_and_the_time_lead_to() {
+        let at = "2026-11-21T05:58:00Z";
+        let (busy, idle) = (pods("80m"), pods("10m"));
+        let past = |items: &[Value], replicas: i32| {
+            with_state(
+                items,
+                &json!({"recommendations": [{"replicas": replicas, "time": at}]}),
+            )
+        };
+        let window = json!({"behavior": {"scaleUp": {"stabilizationWindowSeconds": 300}}});
+        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        let stabilized = json!({"status": {"conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "ScaleDownStabilized"}]}});
+        let measured = |time: &str| {
+            with(
+                &idle,
+                "PodMetrics",
+                &json!({"timestamp": format!("2026-11-21T{time}Z")}),
+            )
+        };
+        let timeless = |items: &[Value]| with_state(items, &json!({"now": null}));
+        let events = json!({"scaleUpEvents": [{"replicas": 1, "time": at}]});
+        let unknown = json!({"memory": "unknown"});
+        let raised = past(&idle, 6);
+        let told = table([
+            ("raised", raised.clone()),
+            ("lowered", past(&with_spec(&busy, &window), 5)),
+            ("kept", past(&idle, 4)),
+            ("kept, disabled", past(&with_spec(&idle, &disabled), 4)),
+            (
+                "raised to the maximum",
+                with_spec(&raised, &json!({"maxReplicas": 5})),
+            ),
+            ("just started", idle.clone()),
+            ("none stated", with_state(&idle, &events)),
+            (
+                "unknown",
+                with_state(&with_hpa(&idle, &stabilized), &unknown),
+            ),
+            ("saved later", timeless(&measured("05:00:00"))),
+            ("saved earlier", timeless(&measured("07:00:00"))),
+            ("wrong time", measured("07:00:00")),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        raised: scale up 4 → 6. cpu proposes 1 replica; the higher recommendation of 6 from 2m ago still holds, which raises the result to 6.
+        lowered: scale up 4 → 5. cpu proposes 7 replicas; the lower recommendation of 5 from 2m ago still holds, which lowers the result to 5.
+        kept: stays at 4. cpu proposes 1 replica; the higher recommendation of 4 from 2m ago still holds.
+        kept, disabled: stays at 4. cpu proposes 1 replica; behavior disables scaling down, and the higher recommendation of 4 from 2m ago still holds.
+        raised to the maximum: scale up 4 → 5. cpu proposes 1 replica; the higher recommendation of 6 from 2m ago still holds; the maximum is 5.
+        just started: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation.
+        none stated: stays at 4. cpu proposes 1 replica; no history is stated, so the current 4 count as the last recommendation.
+        unknown: stays at 4. cpu proposes 1 replica; the history is unknown, and the current 4 are assumed to be the last recommendation. Not certain: the controller's history is unknown; 1 to 8 are possible. To narrow this, give a history with --prometheus, or --observe 5m20s.
+        saved later: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and its newest sample is 60m old. To explain the pass at that time, use --now 2026-11-21T05:00:00Z.
+        saved earlier: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and its newest sample is 60m ahead of the system clock. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
+        wrong time: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The stated time is wrong: the newest sample is 60m later. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
+        ");
     }
 
     /// A metric that keeps the replicas below its target says from where it adds one, where no finding does.

@@ -298,7 +298,7 @@ mod tests {
 
     const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
-    /// In PKCS #8, of an algorithm that nobody has.
+    /// In PKCS #8, of an unknown algorithm.
     const UNSUPPORTED_KEY: &str =
         "-----BEGIN PRIVATE KEY-----\nMAgCAQAwAwYBAA==\n-----END PRIVATE KEY-----\n";
 

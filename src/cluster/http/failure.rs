@@ -148,6 +148,21 @@ pub enum ProxyFault {
     Other(String),
 }
 
+impl ProxyFault {
+    /// Reads the innermost error of a connection through a proxy.
+    fn of(text: String, timed_out: bool) -> Self {
+        match &*text {
+            "tunnel error: proxy authorization required" => Self::Unauthorized,
+            "tunnel error: unsuccessful" => Self::NoConnection,
+            "SOCKS error: server does not support user/pass authentication"
+            | "SOCKS error: server implements authentication incorrectly"
+            | "SOCKS error: credentials not accepted" => Self::NotLoggedIn,
+            _ if timed_out => Self::Late,
+            _ => Self::Other(text),
+        }
+    }
+}
+
 /// The step for which a request was waiting when its time was up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitingFor {
@@ -512,18 +527,9 @@ pub(crate) fn classify(
     if let Some(proxy) = proxy
         && says("(Connect)")
     {
-        let cause = match &*last {
-            "tunnel error: proxy authorization required" => ProxyFault::Unauthorized,
-            "tunnel error: unsuccessful" => ProxyFault::NoConnection,
-            "SOCKS error: server does not support user/pass authentication"
-            | "SOCKS error: server implements authentication incorrectly"
-            | "SOCKS error: credentials not accepted" => ProxyFault::NotLoggedIn,
-            _ if timed_out => ProxyFault::Late,
-            _ => ProxyFault::Other(last),
-        };
         return FailureKind::Proxy {
             proxy: proxy.to_owned(),
-            cause,
+            cause: ProxyFault::of(last, timed_out),
         };
     }
     if timed_out {

@@ -154,11 +154,11 @@ macro_rules! gates {
     ($($(#[$doc:meta])+ $gate:ident: $($stage:ident $since:literal),+;)+) => {
         /// A feature gate on which a pass depends.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Gate {
+        pub enum FeatureGate {
             $($(#[$doc])+ $gate,)+
         }
 
-        impl Gate {
+        impl FeatureGate {
             /// All gates, in the order in which they are listed.
             pub const ALL: [Self; [$(Self::$gate),+].len()] = [$(Self::$gate),+];
 
@@ -198,7 +198,7 @@ gates! {
     StaleControllerConsistencyHPA: On 37;
 }
 
-impl Gate {
+impl FeatureGate {
     /// Returns the gate of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|gate| gate.name() == name)
@@ -233,7 +233,7 @@ impl Gate {
     }
 }
 
-impl fmt::Display for Gate {
+impl fmt::Display for FeatureGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -270,7 +270,7 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, Stage, Version, is_too_old};
+    use super::{FeatureGate, Stage, Version, is_too_old};
 
     #[test]
     fn versions_are_read_as_vendors_write_them() {
@@ -315,43 +315,43 @@ mod tests {
     fn gates_come_graduate_and_go() {
         use Stage::{Absent, Locked, Off, On, Removed, Unused};
         for (gate, minor, stage) in [
-            (Gate::HPAScaleToZero, 23, Off),
-            (Gate::HPAScaleToZero, 36, Off),
-            (Gate::HPAScaleToZero, 37, On),
-            (Gate::HPAScaleToZero, 38, On),
-            (Gate::HPAContainerMetrics, 26, Off),
-            (Gate::HPAContainerMetrics, 27, On),
-            (Gate::HPAContainerMetrics, 29, On),
-            (Gate::HPAContainerMetrics, 30, Locked),
-            (Gate::HPAContainerMetrics, 31, Locked),
-            (Gate::HPAContainerMetrics, 32, Removed),
-            (Gate::HPAConfigurableTolerance, 32, Absent),
-            (Gate::HPAConfigurableTolerance, 33, Off),
-            (Gate::HPAConfigurableTolerance, 34, Off),
-            (Gate::HPAConfigurableTolerance, 35, On),
-            (Gate::HPAConfigurableTolerance, 36, On),
-            (Gate::HPAConfigurableTolerance, 37, Locked),
-            (Gate::PodLevelResources, 31, Absent),
-            (Gate::PodLevelResources, 32, Unused),
-            (Gate::PodLevelResources, 33, Unused),
-            (Gate::PodLevelResources, 34, On),
-            (Gate::PodLevelResources, 37, On),
-            (Gate::HPAGeneration, 36, Absent),
-            (Gate::HPAGeneration, 37, On),
-            (Gate::HPAGeneration, 38, Locked),
-            (Gate::HPAOptimizedSelectorStore, 36, Absent),
-            (Gate::HPAOptimizedSelectorStore, 38, On),
-            (Gate::StaleControllerConsistencyHPA, 36, Absent),
-            (Gate::StaleControllerConsistencyHPA, 38, On),
+            (FeatureGate::HPAScaleToZero, 23, Off),
+            (FeatureGate::HPAScaleToZero, 36, Off),
+            (FeatureGate::HPAScaleToZero, 37, On),
+            (FeatureGate::HPAScaleToZero, 38, On),
+            (FeatureGate::HPAContainerMetrics, 26, Off),
+            (FeatureGate::HPAContainerMetrics, 27, On),
+            (FeatureGate::HPAContainerMetrics, 29, On),
+            (FeatureGate::HPAContainerMetrics, 30, Locked),
+            (FeatureGate::HPAContainerMetrics, 31, Locked),
+            (FeatureGate::HPAContainerMetrics, 32, Removed),
+            (FeatureGate::HPAConfigurableTolerance, 32, Absent),
+            (FeatureGate::HPAConfigurableTolerance, 33, Off),
+            (FeatureGate::HPAConfigurableTolerance, 34, Off),
+            (FeatureGate::HPAConfigurableTolerance, 35, On),
+            (FeatureGate::HPAConfigurableTolerance, 36, On),
+            (FeatureGate::HPAConfigurableTolerance, 37, Locked),
+            (FeatureGate::PodLevelResources, 31, Absent),
+            (FeatureGate::PodLevelResources, 32, Unused),
+            (FeatureGate::PodLevelResources, 33, Unused),
+            (FeatureGate::PodLevelResources, 34, On),
+            (FeatureGate::PodLevelResources, 37, On),
+            (FeatureGate::HPAGeneration, 36, Absent),
+            (FeatureGate::HPAGeneration, 37, On),
+            (FeatureGate::HPAGeneration, 38, Locked),
+            (FeatureGate::HPAOptimizedSelectorStore, 36, Absent),
+            (FeatureGate::HPAOptimizedSelectorStore, 38, On),
+            (FeatureGate::StaleControllerConsistencyHPA, 36, Absent),
+            (FeatureGate::StaleControllerConsistencyHPA, 38, On),
         ] {
             let version: Version = format!("v1.{minor}").parse().unwrap();
             assert_eq!(gate.stage(&version), stage, "{gate} in {version}");
         }
         for (gate, minor, later) in [
-            (Gate::HPAContainerMetrics, 26, Some(27)),
-            (Gate::HPAContainerMetrics, 27, None),
-            (Gate::HPAGeneration, 23, Some(37)),
-            (Gate::HPAGeneration, 37, None),
+            (FeatureGate::HPAContainerMetrics, 26, Some(27)),
+            (FeatureGate::HPAContainerMetrics, 27, None),
+            (FeatureGate::HPAGeneration, 23, Some(37)),
+            (FeatureGate::HPAGeneration, 37, None),
         ] {
             let version: Version = format!("v1.{minor}").parse().unwrap();
             assert_eq!(gate.on_after(&version), later, "{gate} after {version}");

@@ -7,7 +7,7 @@ use super::convert::HpaVersion;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{Behavior, HpaSpec, MetricSpec, ScalingPolicy, ScalingRules};
-use crate::version::{Gate, Version};
+use crate::version::{FeatureGate, Version};
 
 /// The rules by which an API server processes an object: those of its version, and its feature gates, which
 /// are assumed to be the controller's.
@@ -48,7 +48,7 @@ impl AdmissionRules {
         for field in drop_disabled(&mut spec.clone(), self.gates) {
             self.gates[field.gate] = true;
         }
-        self.gates[Gate::HPAScaleToZero] |= spec.min_replicas == Some(0);
+        self.gates[FeatureGate::HPAScaleToZero] |= spec.min_replicas == Some(0);
         self
     }
 }
@@ -109,7 +109,7 @@ pub struct DroppedField {
     /// The field's path.
     pub path: String,
     /// The gate.
-    pub gate: Gate,
+    pub gate: FeatureGate,
     /// The value, as JSON.
     pub value: String,
 }
@@ -119,7 +119,10 @@ pub struct DroppedField {
 pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
     let mut dropped = Vec::new();
     for (index, metric) in spec.metrics.iter_mut().enumerate() {
-        let (gate, field) = (Gate::HPAContainerMetrics, &mut metric.container_resource);
+        let (gate, field) = (
+            FeatureGate::HPAContainerMetrics,
+            &mut metric.container_resource,
+        );
         let source = field.take_if(|_| !gates[gate]);
         dropped.extend(source.map(|source| DroppedField {
             path: format!("spec.metrics[{index}].containerResource"),
@@ -136,7 +139,7 @@ pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
     ];
     for (direction, rules) in directions {
         let Some(rules) = rules else { continue };
-        let (gate, field) = (Gate::HPAConfigurableTolerance, &mut rules.tolerance);
+        let (gate, field) = (FeatureGate::HPAConfigurableTolerance, &mut rules.tolerance);
         let tolerance = field.take_if(|_| !gates[gate]);
         dropped.extend(tolerance.map(|tolerance| DroppedField {
             path: format!("spec.behavior.{direction}.tolerance"),
@@ -315,7 +318,7 @@ mod tests {
         let mut gates = AdmissionRules::of(&Version::newest()).gates;
         drop_disabled(&mut spec, gates);
         assert_eq!(spec, kept);
-        gates[Gate::HPAConfigurableTolerance] = false;
+        gates[FeatureGate::HPAConfigurableTolerance] = false;
         drop_disabled(&mut spec, gates);
         let behavior = spec.behavior.unwrap();
         assert_eq!(behavior.scale_up.unwrap().tolerance, None);

@@ -26,7 +26,7 @@ use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::whatif::expect::{metric_fields, pass_fields, run_fields};
 
 /// The time within which a cluster or a file must answer.
@@ -143,7 +143,7 @@ fn more(typing: &Typing) -> Option<Vec<Candidate>> {
         Some("reports") => plain(["github", "junit="]),
         Some("feature_gates") => {
             let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];
-            plain(Gate::ALL.into_iter().flat_map(values))
+            plain(FeatureGate::ALL.into_iter().flat_map(values))
         }
         _ => return None,
     })

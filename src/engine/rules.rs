@@ -9,7 +9,7 @@
 
 use super::arith::{to_i32, to_i32_capped};
 use crate::snapshot::controller::{Controller, Gates, Tolerances};
-use crate::version::{Gate, Version};
+use crate::version::{FeatureGate, Version};
 
 /// The rules of one version with its feature gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Rules {
             usage_words: minor >= 26,
             partial_error: minor >= 27,
             container_words: minor >= 27,
-            rejects_container_metrics: minor >= 27 && !gates[Gate::HPAContainerMetrics],
+            rejects_container_metrics: minor >= 27 && !gates[FeatureGate::HPAContainerMetrics],
             balanced_fills_zero: version.fills_balanced_with_zero(),
             sidecars: minor >= 29,
             reports_failed_metrics: minor >= 29,
@@ -126,11 +126,11 @@ impl Rules {
             container_must_exist: minor >= 35,
             zero_by_condition: minor >= 36,
             object_words: minor >= 37,
-            observes_generation: gates[Gate::HPAGeneration],
+            observes_generation: gates[FeatureGate::HPAGeneration],
             condition_generations: minor >= 37,
             shared_pods_examples: match minor {
                 ..37 => None,
-                _ if gates[Gate::HPAOptimizedSelectorStore] => Some(2),
+                _ if gates[FeatureGate::HPAOptimizedSelectorStore] => Some(2),
                 _ => Some(3),
             },
             ignores_succeeded: minor >= 38,
@@ -138,8 +138,8 @@ impl Rules {
             averages_are_bounded: minor >= 38,
             usage_is_exact: minor >= 38,
             replicas_saturate: minor >= 38,
-            scale_to_zero: gates[Gate::HPAScaleToZero],
-            pod_level_requests: gates[Gate::PodLevelResources],
+            scale_to_zero: gates[FeatureGate::HPAScaleToZero],
+            pod_level_requests: gates[FeatureGate::PodLevelResources],
         }
     }
 

@@ -12,7 +12,7 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Scale, Snapshot, UnreadCause};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 /// Runs a pass over 4 replicas with one metric, whose answer it is.
 fn pass(metric: &Value, answer: MetricAnswer) -> Decision {
@@ -191,7 +191,7 @@ fn a_pass_that_reads_no_metrics_stores_no_selector() {
         ("v1.36", &bounds, &zeroed, 0, true),
     ] {
         let mut controller = Controller::new(version.parse().unwrap());
-        controller.gates[Gate::HPAScaleToZero] = true;
+        controller.gates[FeatureGate::HPAScaleToZero] = true;
         let rules = Rules::of(&controller);
         let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
         let other = OtherHpa {

@@ -11,7 +11,7 @@ pub(crate) use super::{
 pub(crate) use crate::apimachinery::names::shell_word;
 pub(crate) use crate::engine::decision::{Decision, Direction, LimitStep, MetricStep};
 pub(crate) use crate::snapshot::pod::Pod;
-pub(crate) use crate::version::Gate;
+pub(crate) use crate::version::FeatureGate;
 pub(crate) use crate::words::{
     amount, count, distance, duration, future, list, number, one_or_many, percent, quantity,
     sentence, time,

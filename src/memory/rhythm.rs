@@ -8,7 +8,7 @@ use super::spans::{SECOND, SLACK};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 /// The schedule of passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Rhythm {
     pub(super) fn of(controller: &Controller) -> Self {
         let period = controller.sync_period;
         // A skipped pass is made up for a period later (1.37; kubernetes#139025).
-        let skipped = if controller.gates[Gate::StaleControllerConsistencyHPA] {
+        let skipped = if controller.gates[FeatureGate::StaleControllerConsistencyHPA] {
             period
         } else {
             SignedDuration::ZERO
@@ -36,7 +36,7 @@ impl Rhythm {
         Self {
             period,
             longest: period.plus(skipped).plus(SLACK),
-            extra_on_change: controller.gates[Gate::HPAGeneration],
+            extra_on_change: controller.gates[FeatureGate::HPAGeneration],
             at_once_on_start: controller.version.minor() >= 37,
         }
     }
@@ -76,7 +76,7 @@ mod tests {
     use crate::memory::states::tests::{of, second};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::written::Written;
-    use crate::version::Gate;
+    use crate::version::FeatureGate;
 
     #[test]
     fn a_skipped_pass_doubles_the_time_between_two() {
@@ -86,7 +86,7 @@ mod tests {
             ("v1.37", true, 2 * 15 + 5, true),
         ] {
             let mut controller = of(version);
-            controller.gates[Gate::StaleControllerConsistencyHPA] = stale;
+            controller.gates[FeatureGate::StaleControllerConsistencyHPA] = stale;
             let rhythm = Rhythm::of(&controller);
             assert_eq!(rhythm.period, SignedDuration::from_secs(15));
             assert_eq!(

@@ -232,7 +232,7 @@ pub(super) mod tests {
     use crate::snapshot::controller::Controller;
     use crate::snapshot::evidence::{Event, SeenPass};
     use crate::snapshot::hpa::Hpa;
-    use crate::version::Gate;
+    use crate::version::FeatureGate;
 
     /// Returns the controller of a version.
     pub(crate) fn of(version: &str) -> Controller {
@@ -583,8 +583,8 @@ pub(super) mod tests {
             hpa.status.observed_generation = observed;
             let of = |generation| {
                 let mut controller = of("v1.37");
-                controller.gates[Gate::HPAGeneration] = generation;
-                controller.gates[Gate::StaleControllerConsistencyHPA] = false;
+                controller.gates[FeatureGate::HPAGeneration] = generation;
+                controller.gates[FeatureGate::StaleControllerConsistencyHPA] = false;
                 let found = passed_since(
                     &hpa,
                     led.map(second),

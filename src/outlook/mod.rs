@@ -315,7 +315,7 @@ mod tests {
     use super::{Outlook, Past, Range, ahead};
     use crate::engine;
     use crate::memory::{Memory, Remembered};
-    use crate::version::Gate;
+    use crate::version::FeatureGate;
 
     #[test]
     fn only_what_is_unknown_has_bounds() {
@@ -350,7 +350,7 @@ mod tests {
             let spec =
                 json!({"minReplicas": bounds[0], "maxReplicas": bounds[1], "behavior": at_once});
             let mut snapshot = ahead::tests::snapshot(current, 50, &spec);
-            snapshot.controller.gates[Gate::HPAScaleToZero] = gate;
+            snapshot.controller.gates[FeatureGate::HPAScaleToZero] = gate;
             let past: Past = serde_json::from_value(json!({
                 "source": "http://p",
                 "queries": [],

@@ -143,7 +143,7 @@ mod tests {
     use super::{ControlPlane, ManagerPod};
     use crate::flags::Flags;
     use crate::snapshot::manager::{ManagerFlag, ManagerSettings};
-    use crate::version::{Gate, Version};
+    use crate::version::{FeatureGate, Version};
 
     /// Returns the settings that a pod of the controller manager with these changes reveals.
     fn read(name: &str, change: impl FnOnce(&mut Value)) -> Option<ManagerPod> {
@@ -359,8 +359,11 @@ mod tests {
         ] {
             let settings = settings(args);
             let version: Version = format!("v1.{minor}").parse().unwrap();
-            let found = [Gate::HPAScaleToZero, Gate::HPAConfigurableTolerance]
-                .map(|gate| settings.gate(gate, &version));
+            let found = [
+                FeatureGate::HPAScaleToZero,
+                FeatureGate::HPAConfigurableTolerance,
+            ]
+            .map(|gate| settings.gate(gate, &version));
             assert_eq!(
                 (found, settings.unusable),
                 (want, Vec::new()),

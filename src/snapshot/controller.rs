@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::hpa::{HpaSpec, ScalingRules};
 use crate::flags::{self, Flags};
-use crate::version::{Gate, Version};
+use crate::version::{FeatureGate, Version};
 
 /// Settings of the kube-controller-manager that a pass depends on.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,13 +32,13 @@ pub struct Controller {
 /// Whether each gated feature is on, either by its gate or because the version has locked it on or
 /// off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gates([bool; Gate::ALL.len()]);
+pub struct Gates([bool; FeatureGate::ALL.len()]);
 
 impl Gates {
     /// Returns the gates of a version, with the given settings. A gate that the version does not have, or
     /// has locked, keeps the version's value.
-    pub fn new(version: &Version, set: impl Fn(Gate) -> Option<bool>) -> Self {
-        Self(Gate::ALL.map(|gate| {
+    pub fn new(version: &Version, set: impl Fn(FeatureGate) -> Option<bool>) -> Self {
+        Self(FeatureGate::ALL.map(|gate| {
             let stage = gate.stage(version);
             let own = set(gate).filter(|_| stage.is_settable());
             own.unwrap_or(stage.is_on())
@@ -46,16 +46,16 @@ impl Gates {
     }
 }
 
-impl Index<Gate> for Gates {
+impl Index<FeatureGate> for Gates {
     type Output = bool;
 
-    fn index(&self, gate: Gate) -> &bool {
+    fn index(&self, gate: FeatureGate) -> &bool {
         &self.0[gate as usize]
     }
 }
 
-impl IndexMut<Gate> for Gates {
-    fn index_mut(&mut self, gate: Gate) -> &mut bool {
+impl IndexMut<FeatureGate> for Gates {
+    fn index_mut(&mut self, gate: FeatureGate) -> &mut bool {
         &mut self.0[gate as usize]
     }
 }
@@ -95,7 +95,7 @@ pub struct KnownSettings {
     /// The flags.
     pub flags: Flags,
     /// The gates that can be set.
-    pub gates: Vec<(Gate, bool)>,
+    pub gates: Vec<(FeatureGate, bool)>,
 }
 
 /// The tolerance in each direction, as a share of the target.
@@ -127,7 +127,7 @@ impl Controller {
         let behavior = spec
             .behavior
             .as_ref()
-            .filter(|_| self.gates[Gate::HPAConfigurableTolerance]);
+            .filter(|_| self.gates[FeatureGate::HPAConfigurableTolerance]);
         let down = behavior.and_then(|behavior| tolerance(behavior.scale_down.as_ref()));
         let up = behavior.and_then(|behavior| tolerance(behavior.scale_up.as_ref()));
         Tolerances {

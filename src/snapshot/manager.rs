@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer};
 use crate::apimachinery::go;
 use crate::apimachinery::json::{BorrowedText, read_each};
 use crate::flags::Flags;
-use crate::version::{Gate, Stage, Version};
+use crate::version::{FeatureGate, Stage, Version};
 
 /// The name of the container; the pod's name is this name followed by the node's.
 pub const MANAGER: &str = "kube-controller-manager";
@@ -201,7 +201,7 @@ impl ManagerSettings {
             let (name, state) = setting.split_once('=').ok_or_else(unusable)?;
             let on = go::parse_bool(state.trim()).ok_or_else(unusable)?;
             let gate = name.trim();
-            if Gate::named(gate).is_some() || gate == ALL_ALPHA || gate == ALL_BETA {
+            if FeatureGate::named(gate).is_some() || gate == ALL_ALPHA || gate == ALL_BETA {
                 self.gates.insert(gate.to_owned(), on);
             }
         }
@@ -209,7 +209,7 @@ impl ManagerSettings {
     }
 
     /// Returns the value that the flags set for a gate, either directly or with all gates of its stage.
-    pub(super) fn gate(&self, gate: Gate, version: &Version) -> Option<bool> {
+    pub(super) fn gate(&self, gate: FeatureGate, version: &Version) -> Option<bool> {
         let all = match gate.stage(version) {
             Stage::Off => Some(ALL_ALPHA),
             Stage::On => Some(ALL_BETA),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::right::{UnknownFact, UnknownFactCause};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 /// One note for the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +28,7 @@ pub enum Subject {
         /// The field.
         path: String,
         /// The gate.
-        gate: Gate,
+        gate: FeatureGate,
         /// The value; as JSON if it is an object.
         value: String,
     },
@@ -41,7 +41,7 @@ pub enum Subject {
         /// The field.
         path: String,
         /// The gate.
-        gate: Gate,
+        gate: FeatureGate,
     },
     /// A metric is about a container that no pod of the target has.
     NoSuchContainer {

@@ -11,7 +11,7 @@ use crate::flags::{self, Flag, Flags};
 use crate::snapshot::control_plane::{ControlPlane, ManagerFact, ManagerPod, manager};
 use crate::snapshot::controller::{Controller, Gates, KnownSettings};
 use crate::snapshot::manager::ManagerFlag;
-use crate::version::{Gate, Stage, Version};
+use crate::version::{FeatureGate, Stage, Version};
 
 /// The controller's settings.
 #[derive(Debug, Clone)]
@@ -177,7 +177,7 @@ impl Sources<'_> {
         controller: &mut Controller,
         basis: &mut Vec<Basis>,
         notes: &mut Vec<Note>,
-    ) -> Result<Vec<(Gate, bool)>, Error> {
+    ) -> Result<Vec<(FeatureGate, bool)>, Error> {
         let Self {
             options,
             stated: by_input,
@@ -214,7 +214,7 @@ impl Sources<'_> {
             known.or_else(|| by_document.then(|| gate.is_on_unstated(version)))
         });
         let mut origins = Origins::new(*leader);
-        let known = Gate::settable(version)
+        let known = FeatureGate::settable(version)
             .map(|gate| (gate, gates[gate]))
             .filter(|(gate, on)| {
                 let text = format!("{gate}={on}");
@@ -228,7 +228,7 @@ impl Sources<'_> {
     }
 
     /// Returns a feature gate as typed, or as stated by the input.
-    fn stated_gate(&self, gate: Gate) -> Option<bool> {
+    fn stated_gate(&self, gate: FeatureGate) -> Option<bool> {
         let typed = self.options.gates.get(gate.name());
         typed
             .or_else(|| self.stated.as_ref()?.feature_gates.get(gate.name()))
@@ -295,21 +295,23 @@ impl<'l> Origins<'l> {
 /// Checks that the gates on the command line exist in some version.
 pub(crate) fn known_gates(options: &Options) -> Result<(), Error> {
     let mut typed = options.gates.keys();
-    let Some(gate) = typed.find(|name| Gate::named(name).is_none()) else {
+    let Some(gate) = typed.find(|name| FeatureGate::named(name).is_none()) else {
         return Ok(());
     };
-    let names = Gate::ALL.map(Gate::name).join(", ");
+    let names = FeatureGate::ALL.map(FeatureGate::name).join(", ");
     Err(Error::usage(format!("unknown feature gate {gate}"))
         .hint(format!("a pass is affected by {names}")))
 }
 
 /// Returns the stage of what may be a gate.
 fn stage_of(gate: &str, version: &Version) -> Stage {
-    Gate::named(gate).map_or(Stage::Absent, |gate| gate.stage(version))
+    FeatureGate::named(gate).map_or(Stage::Absent, |gate| gate.stage(version))
 }
 
 fn unknown(gate: &str, version: &Version) -> Error {
-    let settable: Vec<&str> = Gate::settable(version).map(Gate::name).collect();
+    let settable: Vec<&str> = FeatureGate::settable(version)
+        .map(FeatureGate::name)
+        .collect();
     Error::usage(format!("unknown feature gate {gate}")).hint(format!(
         "a pass in {version} is affected by {}",
         settable.join(", ")

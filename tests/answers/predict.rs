@@ -28,7 +28,7 @@ use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::{Phase, Pod};
 use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadCause};
-use kubectl_hpa::version::Gate;
+use kubectl_hpa::version::FeatureGate;
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::Override;
 use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
@@ -2121,7 +2121,7 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
         // So it is where the controller has no metrics of containers, nor counts the requests of sidecars.
         let mut old = sidecars();
         old.snapshot.controller.version = "v1.28.15".parse().expect("a version");
-        old.snapshot.controller.gates[Gate::HPAContainerMetrics] = false;
+        old.snapshot.controller.gates[FeatureGate::HPAContainerMetrics] = false;
         assert_eq!(rows(&old, flags), used, "{flags} in 1.28");
     }
     // Both metrics look at the same usage.

@@ -12,7 +12,7 @@ use crate::snapshot::hpa::{
     MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, PodsMetricSource,
     ResourceMetricSource,
 };
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     for (i, metric) in spec.metrics.iter().enumerate() {
@@ -68,7 +68,7 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath<
     match expected {
         Some(field) if !present.contains(&field) => {
             let mut detail = "must populate information for the given metric source".to_owned();
-            if field == "containerResource" && !rules.gates[Gate::HPAContainerMetrics] {
+            if field == "containerResource" && !rules.gates[FeatureGate::HPAContainerMetrics] {
                 detail += " (only allowed when HPAContainerMetrics feature is enabled)";
             }
             path.child(field).required(&detail);

@@ -20,7 +20,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, HpaSpec, ScalingPolicy, ScalingRules,
 };
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// The longest period of a scaling policy, in seconds.
@@ -53,7 +53,7 @@ pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
 }
 
 fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
-    let lower_bound = if rules.gates[Gate::HPAScaleToZero] {
+    let lower_bound = if rules.gates[FeatureGate::HPAScaleToZero] {
         0
     } else {
         1

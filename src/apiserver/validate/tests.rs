@@ -96,7 +96,7 @@ fn replicas() {
 #[test]
 fn scale_to_zero_needs_its_gate_and_a_metric_that_wakes() {
     let mut gate = create();
-    gate.gates[Gate::HPAScaleToZero] = true;
+    gate.gates[FeatureGate::HPAScaleToZero] = true;
     let external = r#"{"type": "External", "external": {"metric": {"name": "q"},
         "target": {"type": "Value", "value": 1}}}"#;
     check_spec(gate, r#""maxReplicas": 1, "minReplicas": 0"#, &[WAKES]);
@@ -404,7 +404,7 @@ fn behavior() {
         );
     }
     let mut off = create();
-    off.gates[Gate::HPAConfigurableTolerance] = false;
+    off.gates[FeatureGate::HPAConfigurableTolerance] = false;
     check_spec(
         off,
         r#""maxReplicas": 1, "behavior": {"scaleUp": {"tolerance": "-1"}}"#,

@@ -220,7 +220,7 @@ const OPERATOR: &str =
     "Look at keda-operator: its pod, Service, network policies and certificates.";
 
 /// The feature gate of ContainerResource metrics.
-const GATE: Gate = Gate::HPAContainerMetrics;
+const GATE: FeatureGate = FeatureGate::HPAContainerMetrics;
 
 impl Rejection {
     /// Returns the advice to correct the spec of a metric.

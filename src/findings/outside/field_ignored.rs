@@ -20,7 +20,7 @@ pub struct FieldIgnored {
     /// Whether the API server drops the fields; if not, it has stored them, and the controller ignores them.
     pub dropped: bool,
     /// The feature gate that the fields require.
-    pub gate: Gate,
+    pub gate: FeatureGate,
     /// The gate's stage in this version.
     pub stage: Stage,
     /// The first later version in which the gate is on by default, if it is off in this one and a later one is known.
@@ -172,12 +172,12 @@ impl FieldIgnored {
 
     /// Returns the finding, with the result of a pass that applies the tolerances.
     fn weighed(self, case: &Case<'_>, tolerances: &[(Direction, Quantity)]) -> Finding {
-        if self.gate != Gate::HPAConfigurableTolerance {
+        if self.gate != FeatureGate::HPAConfigurableTolerance {
             return Finding::aside(Severity::Warning, self);
         }
         let without = case.other_answer(|snapshot| {
             if self.stage.is_settable() {
-                snapshot.controller.gates[Gate::HPAConfigurableTolerance] = true;
+                snapshot.controller.gates[FeatureGate::HPAConfigurableTolerance] = true;
                 for (side, tolerance) in tolerances {
                     set_tolerance(snapshot, *side, tolerance.clone());
                 }
@@ -191,7 +191,7 @@ impl FieldIgnored {
     }
 
     /// Returns the first field of a gate.
-    fn of(path: String, gate: Gate, dropped: bool, case: &Case<'_>) -> Self {
+    fn of(path: String, gate: FeatureGate, dropped: bool, case: &Case<'_>) -> Self {
         let version = &case.snapshot.controller.version;
         Self {
             paths: vec![path],
@@ -210,7 +210,10 @@ impl FieldIgnored {
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
     // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
-    let (controller, gate) = (&case.snapshot.controller, Gate::HPAConfigurableTolerance);
+    let (controller, gate) = (
+        &case.snapshot.controller,
+        FeatureGate::HPAConfigurableTolerance,
+    );
     let is_dropped = !gate.stage(&controller.version).is_on();
     let facts = FieldIgnored {
         stated: false,

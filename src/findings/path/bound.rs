@@ -151,7 +151,7 @@ pub(crate) fn least(case: &Case<'_>) -> i32 {
     let Snapshot {
         hpa, controller, ..
     } = case.snapshot;
-    let may_be_zero = controller.gates[Gate::HPAScaleToZero]
+    let may_be_zero = controller.gates[FeatureGate::HPAScaleToZero]
         && hpa.scaled_object().is_none()
         && hpa.spec.metrics.iter().any(MetricSpec::is_total);
     i32::from(!may_be_zero)

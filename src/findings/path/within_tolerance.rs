@@ -173,7 +173,7 @@ impl WithinTolerance {
 
 /// Whether the version and its gates have the field `tolerance`.
 fn has_field(snapshot: &Snapshot) -> bool {
-    snapshot.controller.gates[Gate::HPAConfigurableTolerance]
+    snapshot.controller.gates[FeatureGate::HPAConfigurableTolerance]
 }
 
 /// Whether the ratio that decides includes values assumed for pods that do not count.

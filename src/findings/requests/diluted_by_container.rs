@@ -152,7 +152,7 @@ impl DilutedByContainer {
 
 /// Whether the version has ContainerResource metrics.
 fn has_container_metrics(about: &About<'_>) -> bool {
-    about.snapshot.controller.gates[Gate::HPAContainerMetrics]
+    about.snapshot.controller.gates[FeatureGate::HPAContainerMetrics]
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
@@ -215,7 +215,7 @@ fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         return None;
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
-    let has_type = case.snapshot.controller.gates[Gate::HPAContainerMetrics];
+    let has_type = case.snapshot.controller.gates[FeatureGate::HPAContainerMetrics];
     let remedy = decided_with_sidecars
         .filter(|_| miscounts && !(alone.is_some() && has_type))
         .or(decided_alone)?;
@@ -290,7 +290,7 @@ fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
 /// Decides with a metric that looks only at a container. In versions without such metrics, it removes the other
 /// containers instead.
 fn decide_alone(case: &Case<'_>, metric: usize, container: &str) -> Decision {
-    let has_type = case.snapshot.controller.gates[Gate::HPAContainerMetrics];
+    let has_type = case.snapshot.controller.gates[FeatureGate::HPAContainerMetrics];
     case.decide(|it| {
         if has_type {
             look_at(it, metric, container);

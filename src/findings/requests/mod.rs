@@ -30,7 +30,7 @@ fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
 /// metrics are supported.
 pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
-    if !case.snapshot.controller.gates[Gate::HPAContainerMetrics] {
+    if !case.snapshot.controller.gates[FeatureGate::HPAContainerMetrics] {
         return None;
     }
     let mut names: Vec<&str> = Vec::new();

@@ -11,7 +11,7 @@ use crate::memory::events::RescaleReason;
 use crate::memory::states::tests::{above, event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
@@ -54,8 +54,8 @@ fn over<'k>(
     now: i64,
 ) -> Known<'k> {
     let mut controller = of(version);
-    controller.gates[Gate::HPAGeneration] = false;
-    controller.gates[Gate::StaleControllerConsistencyHPA] = false;
+    controller.gates[FeatureGate::HPAGeneration] = false;
+    controller.gates[FeatureGate::StaleControllerConsistencyHPA] = false;
     Known::new(
         hpa,
         next,
@@ -204,7 +204,7 @@ fn a_pass_over_a_changed_spec_comes_at_once() {
     let evidence = Evidence::default();
     let least = |hpa: &Hpa, next: &HpaSpec, version: &str, generation: bool| {
         let mut controller = of(version);
-        controller.gates[Gate::HPAGeneration] = generation;
+        controller.gates[FeatureGate::HPAGeneration] = generation;
         let known = Known::new(hpa, next, 8, &controller, second(101), &evidence);
         (known.least_gap().as_secs(), since(known.earliest_pass()))
     };

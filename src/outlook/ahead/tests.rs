@@ -13,7 +13,7 @@ use crate::outlook::{Range, Upcoming};
 use crate::saved::testing::input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, MetricAnswer, Snapshot, UnreadCause};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 
 fn now() -> Timestamp {
     build::NOW.parse().unwrap()
@@ -245,7 +245,7 @@ fn a_course_has_a_maximum_of_steps() {
 fn a_course_begins_at_zero() {
     let spec = json!({"minReplicas": 3, "behavior": {"scaleUp": limited(1, 15)}});
     let mut asleep = snapshot(0, 5, &spec);
-    asleep.controller.gates[Gate::HPAScaleToZero] = true;
+    asleep.controller.gates[FeatureGate::HPAScaleToZero] = true;
     assert_eq!(rows(&asleep, &memory(&[], None)), []);
     let found = rows(&engine::zeroed(&asleep), &memory(&[], None));
     assert_eq!(found, [(15, 4, 4, 4), (30, 5, 5, 5)]);

@@ -20,7 +20,7 @@ use crate::snapshot::hpa::HpaStatus;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::pod::Pod;
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::words::{count, distance, list};
 
 /// The items that a reason may change.
@@ -210,7 +210,8 @@ impl<'a> ReasonFinder<'a> {
             let message = "the status has different metrics than the spec, which has changed since";
             return Some(message.to_owned());
         }
-        if snapshot.controller.gates[Gate::HPAGeneration] && snapshot.hpa.is_status_of_other_spec()
+        if snapshot.controller.gates[FeatureGate::HPAGeneration]
+            && snapshot.hpa.is_status_of_other_spec()
         {
             let message = "the observedGeneration of the status is not the generation of the HPA: the spec has changed \
                            since";

@@ -24,7 +24,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiResource, ApiResourceList};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use requests::{answers_to, errors_of, is_refused, of_rivals};
 
 /// The scale of an HPA's target, with its replica count until now.
@@ -423,9 +423,9 @@ fn changed(kind: &str, key: &str) -> Error {
 }
 
 /// Returns known gates, and those that differ from the meaning of an absent gate.
-fn gates(controller: &Controller, known: &[(Gate, bool)]) -> BTreeMap<String, bool> {
+fn gates(controller: &Controller, known: &[(FeatureGate, bool)]) -> BTreeMap<String, bool> {
     let version = &controller.version;
-    let set = Gate::settable(version).map(|gate| (gate, controller.gates[gate]));
+    let set = FeatureGate::settable(version).map(|gate| (gate, controller.gates[gate]));
     set.filter(|gate| known.contains(gate) || gate.0.is_on_unstated(version) != gate.1)
         .map(|(gate, on)| (gate.to_string(), on))
         .collect()

@@ -16,7 +16,7 @@ use crate::memory::Memory;
 use crate::snapshot::hpa::{MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, UnreadCause};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
@@ -620,7 +620,7 @@ pub(in crate::whatif) fn alone(snapshot: &Snapshot, index: usize, metric: Metric
     let spec = &mut probe.hpa.spec;
     // Before 1.30, the controller looks at metrics of containers only with its gate.
     let is_part = spec.metrics[index].container() != metric.container();
-    probe.controller.gates[Gate::HPAContainerMetrics] |= is_part;
+    probe.controller.gates[FeatureGate::HPAContainerMetrics] |= is_part;
     spec.metrics = vec![metric];
     spec.min_replicas = Some(1);
     spec.max_replicas = i32::MAX;

@@ -25,7 +25,7 @@ use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::whatif::unit;
 
 /// The item of an override by a manifest.
@@ -396,7 +396,7 @@ fn update(
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules.gates);
     let dropped = drop_disabled(&mut spec.clone(), rules.gates);
-    let has_gate = |gate: Gate| gate.stage(&controller.version).is_settable();
+    let has_gate = |gate: FeatureGate| gate.stage(&controller.version).is_settable();
     // What uses a gate that the version has keeps all of its fields (`toleranceInUse`).
     let is_kept = |it: &DroppedField| {
         let of_gate = |own: &DroppedField| own.gate == it.gate && has_gate(it.gate);

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::whatif::unit;
 use crate::whatif::value::AssumedValue;
 
@@ -69,7 +69,7 @@ impl<'d> Values<'d> {
         let source = source_of(spec);
         let place = self.sources.iter().position(|own| *own == source);
         // Before 1.30, the controller looks at metrics of containers only with its gate.
-        before.controller.gates[Gate::HPAContainerMetrics] |= place.is_none();
+        before.controller.gates[FeatureGate::HPAContainerMetrics] |= place.is_none();
         let (spec, answer) = match place {
             Some(place) => (&self.was.hpa.spec.metrics[place], &self.was.metrics[place]),
             None => (spec, &self.answers[answer]),

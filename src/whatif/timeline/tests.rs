@@ -23,7 +23,7 @@ use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::surroundings::{Ordinals, Replacement, UpdateStrategy, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use crate::whatif::overrides::{NamedMetric, Override, is_ready};
 
 const START: &str = "2026-11-21T06:00:00Z";
@@ -493,7 +493,7 @@ fn what_sleeps_wakes() {
     };
     let play = |world: &World, trace: &str, asleep: bool| {
         let mut snapshot = world.snapshot();
-        snapshot.controller.gates[Gate::HPAScaleToZero] = true;
+        snapshot.controller.gates[FeatureGate::HPAScaleToZero] = true;
         if asleep {
             let condition = json!({"type": "ScaledToZero", "status": "True"});
             snapshot.hpa.status.conditions = vec![serde_json::from_value(condition).unwrap()];
@@ -535,7 +535,7 @@ fn someone_else_scales_to_0_and_from_it() {
     );
     // Where the controller may scale to 0, that is its own decision, here held by an older recommendation.
     let mut snapshot = World::new(json!({"minReplicas": 0}), &[50, 50]).snapshot();
-    snapshot.controller.gates[Gate::HPAScaleToZero] = true;
+    snapshot.controller.gates[FeatureGate::HPAScaleToZero] = true;
     let timeline = play_with(snapshot, plan("90s", load), &mut Vec::new()).unwrap();
     assert!(
         timeline.passes.iter().all(|pass| pass.replicas == 2),

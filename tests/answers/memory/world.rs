@@ -18,7 +18,7 @@ use kubectl_hpa::snapshot::written::Written;
 use kubectl_hpa::snapshot::{
     ExternalValue, MetricAnswer, ObjectValue, Scale, ScaleError, Snapshot,
 };
-use kubectl_hpa::version::{Gate, Version};
+use kubectl_hpa::version::{FeatureGate, Version};
 
 use super::recorder::{Kept, Recorder};
 use super::whole;
@@ -154,7 +154,7 @@ impl World {
         } else {
             Controller::new(random.pick(&["v1.36", "v1.37", "v1.37"]).parse().unwrap())
         };
-        let counts_generations = controller.gates[Gate::HPAGeneration];
+        let counts_generations = controller.gates[FeatureGate::HPAGeneration];
         let spec = HpaSpec {
             scale_target_ref: CrossVersionObjectReference {
                 kind: "Deployment".to_owned(),
@@ -426,7 +426,7 @@ impl World {
                 Life::Usual => self.random.one_in(100),
                 Life::Odd => self.random.one_in(30),
             };
-            if stale && self.controller.gates[Gate::StaleControllerConsistencyHPA] {
+            if stale && self.controller.gates[FeatureGate::StaleControllerConsistencyHPA] {
                 self.due += self.controller.sync_period + self.random.up_to_ms(60);
             }
         }
@@ -568,7 +568,7 @@ impl World {
         let since = self.next_pass - self.random.up_to_ms(14_000);
         self.now = self.now.max(since).min(self.next_pass);
         self.hpa.written.spec = Some(whole(self.now));
-        if *spec_before != self.hpa.spec && self.controller.gates[Gate::HPAGeneration] {
+        if *spec_before != self.hpa.spec && self.controller.gates[FeatureGate::HPAGeneration] {
             self.hpa.generation = self.hpa.generation.map(|generation| generation + 1);
             self.pass_at_once();
         }
@@ -762,7 +762,7 @@ fn some_controller(random: &mut Random) -> Controller {
     let seconds = SignedDuration::from_secs;
     Controller {
         gates: Gates::new(&version, |gate| {
-            (gate == Gate::HPAScaleToZero).then_some(true)
+            (gate == FeatureGate::HPAScaleToZero).then_some(true)
         }),
         sync_period: seconds(random.pick(&[15, 15, 15, 1, 5, 60, 300])),
         downscale_stabilization: seconds(random.pick(&[300, 300, 300, 0, 60, 1800])),

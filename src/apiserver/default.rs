@@ -130,13 +130,10 @@ pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
             value: serde_json::to_string(&source).unwrap_or_default(),
         }));
     }
-    let Some(behavior) = &mut spec.behavior else {
-        return dropped;
-    };
-    let directions = [
-        ("scaleUp", &mut behavior.scale_up),
-        ("scaleDown", &mut behavior.scale_down),
-    ];
+    let directions = spec.behavior.iter_mut().flat_map(|behavior| {
+        let (up, down) = (&mut behavior.scale_up, &mut behavior.scale_down);
+        [("scaleUp", up), ("scaleDown", down)]
+    });
     for (direction, rules) in directions {
         let Some(rules) = rules else { continue };
         let (gate, field) = (FeatureGate::HPAConfigurableTolerance, &mut rules.tolerance);

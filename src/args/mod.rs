@@ -70,6 +70,7 @@ Exit codes:
 /// Returns the definition of the command line, under the name that most people type, with everything that
 /// applies to every verb.
 pub fn command_line() -> Command {
+    let connection = ConnectionFlags::augment_args(Command::new("connection"));
     Cli::command()
         .bin_name("kubectl hpa")
         .mut_subcommands(|verb| {
@@ -80,7 +81,7 @@ pub fn command_line() -> Command {
             };
             verb.mut_args(hinted)
                 .mut_args(summarized)
-                .mut_args(overridable)
+                .mut_args(|arg| overridable(arg, &connection))
         })
 }
 
@@ -101,9 +102,10 @@ fn hinted(arg: Arg) -> Arg {
 }
 
 /// Lets the last of equal flags count where kubectl has the flag, so that an alias can be overridden.
-fn overridable(arg: Arg) -> Arg {
+fn overridable(arg: Arg, connection: &Command) -> Arg {
     let id = arg.get_id().clone();
-    let is_of_kubectl = id == "output" || arg.get_help_heading() == Some(connection::CONNECTION);
+    let mut of_connection = connection.get_arguments().map(Arg::get_id);
+    let is_of_kubectl = id == "output" || of_connection.any(|own| *own == id);
     match arg.get_action() {
         ArgAction::Set if is_of_kubectl => arg.overrides_with(id),
         _ => arg,
@@ -449,10 +451,13 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_flags_counts() {
-        let typed = "kubectl-hpa explain web -n a -o wide -n b --output=json".split(' ');
-        let matches = command_line().try_get_matches_from(typed).unwrap();
-        let (_, verb) = matches.subcommand().unwrap();
-        assert_eq!(verb.get_one::<String>("namespace").unwrap(), "b");
+        for verb in ["explain", "predict", "apply"] {
+            let typed = format!("kubectl-hpa {verb} web -n a -o yaml -n b --output=json");
+            let matches = command_line().try_get_matches_from(typed.split(' '));
+            let matches = matches.unwrap();
+            let (_, verb) = matches.subcommand().unwrap();
+            assert_eq!(verb.get_one::<String>("namespace").unwrap(), "b");
+        }
     }
 
     #[test]

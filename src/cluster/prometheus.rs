@@ -34,6 +34,9 @@ const AT_ONCE: usize = 4;
 /// The number of characters of an error page that are shown.
 const SHOWN: usize = 200;
 
+/// The advice on a certificate of an unknown authority, of the server or of a proxy.
+const AUTHORITY: &str = "--prometheus-ca names the certificate authority to trust";
+
 /// Words in errors that call for a smaller query: too many samples, too long a query, or too long a time.
 const TOO_MUCH: [&str; 6] = [
     "too many samples",
@@ -243,25 +246,23 @@ impl Prometheus {
             FailureKind::Tls {
                 remedy: Some(remedy),
                 ..
-            }
-            | FailureKind::Proxy {
-                cause:
-                    ProxyFault::Tls {
-                        remedy: Some(remedy),
-                        ..
-                    },
-                ..
             } => {
                 let hint = match remedy {
                     TlsRemedy::PlainHttp => "the server does not speak TLS: use an http:// address",
                     TlsRemedy::ServerName => "use the host of the certificate in the address",
-                    TlsRemedy::Authority => {
-                        "--prometheus-ca names the certificate authority to trust"
-                    }
+                    TlsRemedy::Authority => AUTHORITY,
                     remedy => remedy.as_str(),
                 };
                 self.error(of, failure.cause()).hint(hint)
             }
+            FailureKind::Proxy {
+                cause:
+                    ProxyFault::Tls {
+                        remedy: Some(TlsRemedy::Authority),
+                        ..
+                    },
+                ..
+            } => self.error(of, failure.cause()).hint(AUTHORITY),
             _ => {
                 let e = self.error(of, failure.cause());
                 match (failure.hint(), &failure.kind) {

@@ -52,7 +52,7 @@ impl Preference {
 
     /// Returns its policy; `None` if it states none.
     fn policy(self) -> Result<Option<Policy>, String> {
-        let list: Vec<String> = self
+        let mut list: Vec<String> = self
             .credential_plugin_allowlist
             .into_iter()
             .map(|entry| {
@@ -63,6 +63,7 @@ impl Preference {
                 }
             })
             .collect();
+        list.sort_unstable();
         let policy = match self.credential_plugin_policy.as_str() {
             "" | "AllowAll" | "DenyAll" if !list.is_empty() => {
                 return Err("credentialPluginAllowlist needs the policy Allowlist".to_owned());
@@ -127,6 +128,7 @@ fn parse(text: &str) -> Result<Policy, String> {
         _ => Err("its documents have different policies for credential plugins".to_owned()),
     }
 }
+
 impl Policy {
     /// Checks whether a plugin may run; if not, the error is client-go's message.
     pub(crate) fn check(&self, command: &str, env: &Environment) -> Result<(), String> {
@@ -162,7 +164,7 @@ mod tests {
             (
                 "credentialPluginPolicy: Allowlist\n\
                  credentialPluginAllowlist: [{name: a}, {command: /b}]",
-                Ok(Policy::Allowlist(vec!["a".to_owned(), "/b".to_owned()])),
+                Ok(Policy::Allowlist(vec!["/b".to_owned(), "a".to_owned()])),
             ),
             (
                 "apiVersion: kubectl.config.k8s.io/v9\nkind: Preference\n---\n\

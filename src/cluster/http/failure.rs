@@ -377,9 +377,10 @@ impl Failure {
                         "as in kubectl, the cluster's certificate authority must have signed the proxy's certificate"
                     }
                     TlsRemedy::PlainHttp => "the proxy may use plain HTTP: use an http:// address",
+                    TlsRemedy::Client => "the proxy did not accept the client's certificate, or needs one",
+                    TlsRemedy::Renew => remedy.as_str(),
                     // The API server's certificate is verified by the same name.
-                    TlsRemedy::ServerName => return None,
-                    remedy => remedy.as_str(),
+                    TlsRemedy::ServerName | TlsRemedy::Sign => return None,
                 };
                 Some(hint.to_owned())
             }
@@ -403,8 +404,8 @@ impl Failure {
                 Some("check the credentials that are sent, or log in again".to_owned())
             }
             FailureKind::Api(status) if status.is_anonymous() => Some(
-                "system:anonymous means that no credentials arrived: check the user of the kubeconfig's context, and \
-                 whether a proxy on the way ends TLS"
+                "system:anonymous means that no credentials arrived, unless you impersonate it: check the user of the \
+                 kubeconfig's context, and whether a proxy on the way ends TLS"
                     .to_owned(),
             ),
             _ => None,

@@ -101,7 +101,7 @@ fn hinted(arg: Arg) -> Arg {
     }
 }
 
-/// Lets the last of equal flags count where kubectl has the flag, so that an alias can be overridden.
+/// Lets the last of equal connection flags and outputs count, as in kubectl, so that an alias can be overridden.
 fn overridable(arg: Arg, connection: &Command) -> Arg {
     let id = arg.get_id().clone();
     let mut of_connection = connection.get_arguments().map(Arg::get_id);

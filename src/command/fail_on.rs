@@ -142,7 +142,7 @@ impl FindingsWatch {
                 of_metrics: watched.is_of_metrics(),
                 with_other_history: is_open && with_other_history.iter().any(is_one),
                 at_other_time: is_open && at_other_time.iter().any(is_one),
-                unread: unread(*watched, &pass.input),
+                unread: unread(*watched, pass),
             };
             Expectation::not_found(watched.as_str(), watched.none(), &search, facts)
         });
@@ -199,12 +199,17 @@ pub(super) fn counted(verdict: ExpectationVerdict, is_answered: bool) -> Expecta
 
 /// Returns the reason why a finding whose code is named may be hidden. Those that are named by severity are the ones
 /// that the user's rights show.
-fn unread(watched: Watched, input: &Input) -> Option<String> {
+fn unread(watched: Watched, pass: &Pass) -> Option<String> {
     let Watched::Code(code) = watched else {
         return None;
     };
+    let input = &pass.input;
+    // These are about a metric without a value.
+    let is_of_failure = matches!(code, Code::MetricFailing | Code::MetricNotFound);
+    let mut metrics = pass.decision.metrics();
+    let is_possible = !is_of_failure || metrics.any(|it| it.proposal().is_none());
     let mut around = input.surroundings.unread.iter();
-    let hidden = around.find(|(fact, _)| fact.hides(code.as_str()));
+    let hidden = around.find(|(fact, _)| is_possible && fact.hides(code.as_str()));
     let is_of_others = |it: &&Note| {
         matches!(
             it.subject,

@@ -14,7 +14,7 @@ use crate::snapshot::surroundings::Workload;
 type Removal = fn(&mut Input);
 
 /// What the network layer may be unable to read, each with how the input lacks it then.
-pub(super) const SOURCES: [(UnknownFact, Removal); 7] = [
+pub(super) const SOURCES: [(UnknownFact, Removal); 6] = [
     (UnknownFact::OF_TARGET, |input| {
         keep(input, |it, target| !it.is_named_by(target));
     }),
@@ -35,9 +35,6 @@ pub(super) const SOURCES: [(UnknownFact, Removal); 7] = [
     }),
     (UnknownFact::OF_METRIC_NAMES, |input| {
         input.surroundings.served_metrics.clear();
-    }),
-    (UnknownFact::VerticalPodAutoscalers, |input| {
-        input.surroundings.vertical_pod_autoscalers = Vec::new().into();
     }),
 ];
 

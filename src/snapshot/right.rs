@@ -100,11 +100,7 @@ impl UnknownFact {
 
     /// Whether findings with a code are not found because the fact is unknown.
     pub(crate) fn hides(self, code: &str) -> bool {
-        match self {
-            Self::Findings(codes) => codes.contains(&code),
-            Self::VerticalPodAutoscalers => code == "requests-differ-from-template",
-            _ => false,
-        }
+        matches!(self, Self::Findings(codes) if codes.contains(&code))
     }
 }
 

@@ -559,3 +559,33 @@ pub(crate) fn classify(
         _ => FailureKind::Lost(last),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, FailureKind, ProxyFault, TlsRemedy};
+
+    #[test]
+    fn a_proxys_tls_has_remedies_of_its_own() {
+        let hint = |remedy| {
+            let kind = FailureKind::Proxy {
+                proxy: "https://p:1".to_owned(),
+                cause: ProxyFault::Tls {
+                    cause: String::new(),
+                    remedy,
+                },
+            };
+            Failure::of(kind, "/").hint().unwrap_or_default()
+        };
+        for (remedy, part) in [
+            (TlsRemedy::Authority, "the proxy's certificate"),
+            (TlsRemedy::PlainHttp, "use an http:// address"),
+            (TlsRemedy::Client, "the proxy did not accept"),
+            (TlsRemedy::Renew, "renew the certificate"),
+        ] {
+            assert!(hint(Some(remedy)).contains(part), "{remedy:?}");
+        }
+        for remedy in [None, Some(TlsRemedy::ServerName), Some(TlsRemedy::Sign)] {
+            assert_eq!(hint(remedy), "");
+        }
+    }
+}

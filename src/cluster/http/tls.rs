@@ -29,7 +29,7 @@ impl TlsRemedy {
             Self::ServerName => "use --tls-server-name with the host of the certificate",
             Self::Renew => "compare the clocks, or renew the certificate",
             Self::Sign => "sign one for the server with it",
-            Self::Client => "the server did not accept the client's certificate",
+            Self::Client => "the server did not accept the client's certificate, or needs one",
             Self::PlainHttp => "the server may use plain HTTP: check its address",
         }
     }

@@ -319,7 +319,9 @@ impl Words<'_> {
                 Hold::Failed(combined) => return undecided(combined, current),
                 Hold::Window(stabilized) => text += &self.held(stabilized, current),
                 Hold::Limit(limit) => text += &format!("; {}", limited(limit, current)),
-                Hold::Woken(min) => text += &format!("; it starts at minReplicas ({min})"),
+                Hold::Woken(min) => {
+                    text += &format!("; from 0, the HPA starts at minReplicas ({min})");
+                }
                 Hold::Unreadable(_) | Hold::Unwritten { .. } => {}
             }
         }
@@ -726,7 +728,7 @@ mod tests {
         built-in limit: scale up 1 → 4. queue proposes 90 replicas; one pass may go to at most 4.
         policy up: scale up 4 → 5. cpu proposes 8 replicas; the policies currently allow at most 5 (1 pod per 60s).
         policy down: scale down 4 → 3. cpu proposes 1 replica; the policies currently allow no fewer than 3 (1 pod per 60s).
-        woken: scale up 0 → 5. queue proposes 90 replicas; one pass may go to at most 4; it starts at minReplicas (5).
+        woken: scale up 0 → 5. queue proposes 90 replicas; one pass may go to at most 4; from 0, the HPA starts at minReplicas (5).
         ");
     }
 

@@ -140,8 +140,8 @@ fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
     ))))
 }
 
-/// Returns the line of a second object in a document, which repeats the kind and another field of the first. An object
-/// that only repeats its own type is one object, for kubectl too.
+/// Returns the line of a second object in a document: the first repeated field, if the kind and another field of the
+/// object are repeated. An object that only repeats its own type is one object, for kubectl too.
 fn second_object(document: &Tree, repeated: &[(FieldPath, usize)]) -> Option<usize> {
     let field = |name: &str| PlaceStep::Field(name.to_owned());
     let (kind, version) = (field("kind"), field("apiVersion"));
@@ -149,15 +149,17 @@ fn second_object(document: &Tree, repeated: &[(FieldPath, usize)]) -> Option<usi
         [step] => Some((step, *line)),
         _ => None,
     });
-    let (_, line) = own.clone().find(|(step, _)| **step == kind)?;
+    let own: Vec<(&PlaceStep, usize)> = own.collect();
     let fields = document.inner().into_iter();
     let kinds: HashSet<Option<&str>> = fields
         .filter(|(step, _)| step.as_ref() == Ok(&kind))
         .map(|(_, node)| node.value.scalar())
         .collect();
     let is_of_type = |step: &PlaceStep| *step == kind || *step == version && kinds.len() == 1;
-    let has_another = own.clone().any(|(step, _)| !is_of_type(step));
-    has_another.then_some(line)
+    let repeats_kind = own.iter().any(|(step, _)| **step == kind);
+    let is_another = repeats_kind && own.iter().any(|(step, _)| !is_of_type(step));
+    let first = own.iter().map(|(_, line)| *line).min();
+    first.filter(|_| is_another)
 }
 
 /// The number of repeated keys of a file that are named.

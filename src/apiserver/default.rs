@@ -119,11 +119,8 @@ pub struct DroppedField {
 pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
     let mut dropped = Vec::new();
     for (index, metric) in spec.metrics.iter_mut().enumerate() {
-        let (gate, field) = (
-            FeatureGate::HPAContainerMetrics,
-            &mut metric.container_resource,
-        );
-        let source = field.take_if(|_| !gates[gate]);
+        let gate = FeatureGate::HPAContainerMetrics;
+        let source = metric.container_resource.take_if(|_| !gates[gate]);
         dropped.extend(source.map(|source| DroppedField {
             path: format!("spec.metrics[{index}].containerResource"),
             gate,
@@ -136,8 +133,8 @@ pub fn drop_disabled(spec: &mut HpaSpec, gates: Gates) -> Vec<DroppedField> {
     });
     for (direction, rules) in directions {
         let Some(rules) = rules else { continue };
-        let (gate, field) = (FeatureGate::HPAConfigurableTolerance, &mut rules.tolerance);
-        let tolerance = field.take_if(|_| !gates[gate]);
+        let gate = FeatureGate::HPAConfigurableTolerance;
+        let tolerance = rules.tolerance.take_if(|_| !gates[gate]);
         dropped.extend(tolerance.map(|tolerance| DroppedField {
             path: format!("spec.behavior.{direction}.tolerance"),
             gate,

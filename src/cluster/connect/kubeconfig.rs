@@ -115,9 +115,8 @@ pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     let read = match file::read_text_of_connection(path) {
-        Ok(text) => Ok(text),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => Err(words(&e)),
+        read => read.map_err(|e| words(&e)),
     };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let directory = absolute.parent().unwrap_or(Path::new(""));

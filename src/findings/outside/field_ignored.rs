@@ -210,10 +210,8 @@ impl FieldIgnored {
 fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
     let side = tolerated(case).filter(|side| *side == Direction::Up)?;
     // If only a flag of the controller manager is known to switch the gate off, the API server has it on.
-    let (controller, gate) = (
-        &case.snapshot.controller,
-        FeatureGate::HPAConfigurableTolerance,
-    );
+    let controller = &case.snapshot.controller;
+    let gate = FeatureGate::HPAConfigurableTolerance;
     let is_dropped = !gate.stage(&controller.version).is_on();
     let facts = FieldIgnored {
         stated: false,

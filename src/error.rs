@@ -1,6 +1,7 @@
 //! Errors as the user sees them: what happened, the remedy, and the exit code. An unreadable metric or
 //! scale is not an error but an outcome of the pass.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::time::Duration;
 
@@ -127,7 +128,7 @@ pub(crate) fn docs(page: &str) -> String {
 }
 
 /// Returns the first items of a list that may be long, and the number of the others, as text.
-pub(crate) fn listed(all: &[String]) -> String {
+pub(crate) fn listed<S: Borrow<str>>(all: &[S]) -> String {
     const SHOWN: usize = 10;
     let shown = all[..all.len().min(SHOWN)].join(", ");
     match all.len().saturating_sub(SHOWN) {

@@ -20,7 +20,7 @@ use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::load::{Load, LoadNote};
+use crate::snapshot::load::Load;
 use crate::whatif::queried::{check_asked, check_pods, metrics, request, stated};
 use crate::whatif::timeline::read_csv;
 
@@ -207,16 +207,9 @@ fn notes(
     step: i64,
     scraped: Scraped,
     answers: &[QueryAnswer],
-) -> Vec<LoadNote> {
+) -> Vec<String> {
     let is_rate = |spec: &MetricSpec| spec.is_resource() && spec.name() == "cpu";
-    let sampled = if metrics.iter().any(is_rate) {
-        LoadNote::Sampled {
-            step,
-            scrape: scraped.usage,
-        }
-    } else {
-        LoadNote::SampledAsIs { step }
-    };
+    let sampled = scraped.sampling(step, metrics.iter().any(is_rate));
     let copies = answers.get(2);
     let several = copies.and_then(|copies| several(copies.series.iter()));
     let warned = warnings(answers.iter())

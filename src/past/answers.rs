@@ -11,14 +11,13 @@ use crate::prometheus::history::{Samples, ValueHistory};
 use crate::prometheus::load::{Answered, digits, stated_milli, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Sampled};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
-use crate::snapshot::load::LoadNote;
 
 /// Returns the notes about a server's answers.
 pub fn notes(
     owners: &QueryAnswer,
     answers: &[(Sampled, QueryAnswer)],
     metrics: &[Answered],
-) -> Vec<LoadNote> {
+) -> Vec<String> {
     let of = |wanted| {
         let own = answers.iter().filter(move |(kind, _)| *kind == wanted);
         own.flat_map(|(_, answer)| &answer.series)

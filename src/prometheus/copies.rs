@@ -1,14 +1,15 @@
 //! Series that differ in a label: several servers that scrape the same, or several clusters in one store.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::answer::Series;
-use crate::error::Error;
-use crate::snapshot::load::LoadNote;
+use crate::apimachinery::go::quote;
+use crate::apimachinery::names::shell_word;
+use crate::error::{Error, listed};
 
 /// Returns the note about an HPA that exists more than once, as in a store for several clusters. Labels
 /// that distinguish two servers with the same targets do not count.
-pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
+pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<String> {
     const OF_SCRAPES: [&str; 13] = [
         "__name__",
         "container",
@@ -27,15 +28,18 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
     let (label, values) = differing(copies)
         .into_iter()
         .find(|(label, _)| !OF_SCRAPES.contains(label) && !OF_REPLICAS.contains(label))?;
-    Some(LoadNote::Several {
-        label: label.to_owned(),
-        values: values.into_iter().map(str::to_owned).collect(),
-    })
+    let first = values.first().copied().unwrap_or_default();
+    let matcher = shell_word(&format!("{label}={}", quote(first)));
+    Some(format!(
+        "Prometheus has this HPA with several values of {label} ({}): their series are mixed; --prometheus-match \
+         {matcher} selects one",
+        listed(&values)
+    ))
 }
 
 /// Returns the note about usage that several servers recorded, as series of one container at the same time: one
 /// server is followed.
-pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
+pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<String> {
     // When a container replaces another, both may be present for a moment.
     const OF_RUNS: [&str; 3] = ["id", "image", "name"];
     let mut containers: BTreeMap<[Option<&str>; 3], Vec<&Series>> = BTreeMap::new();
@@ -53,13 +57,12 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
                 .values()
                 .flatten()
                 .filter_map(|own| own.labels.get(label));
-            let mut values: Vec<String> = of.map(str::to_owned).collect();
-            values.sort_unstable();
-            values.dedup();
-            Some(LoadNote::Followed {
-                label: label.to_owned(),
-                values,
-            })
+            let values: BTreeSet<&str> = of.collect();
+            Some(format!(
+                "Prometheus has the usage with several values of {label} ({}), as from servers that scrape the same: of \
+                 each container, the one with more samples counts, and another where it has none",
+                listed(&Vec::from_iter(values))
+            ))
         })
 }
 

@@ -10,7 +10,7 @@ use super::answer::{QueryAnswer, Series};
 use super::kinds;
 use super::queries::{CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::load::{LoadNote, LoadQuery};
+use crate::snapshot::load::LoadQuery;
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
 
 /// Values by time in milliseconds since 1970, ascending.
@@ -109,7 +109,7 @@ pub struct History {
     /// The queries.
     pub queries: Vec<LoadQuery>,
     /// The server's warnings.
-    pub warnings: Vec<LoadNote>,
+    pub warnings: Vec<String>,
     /// The pods of the target, by name and creation: a StatefulSet reuses a name.
     pub pods: Vec<PodHistory>,
     /// The replicas that were requested of the target.

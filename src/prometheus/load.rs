@@ -12,11 +12,13 @@ use super::copies::not_one;
 use super::grid::Grid;
 use super::queries::{Purpose, Question};
 use crate::apimachinery::go::GoDuration;
+use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::error::{Error, docs};
 use crate::keda;
+use crate::numbers::{duration, part};
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::load::{Load, LoadNote, LoadPart};
+use crate::snapshot::load::Load;
 
 /// A query with its answer.
 #[derive(Debug, Clone)]
@@ -85,14 +87,21 @@ pub fn assemble(
     let replicas = recording.pods("replicas", Purpose::Replicas)?;
     let ready = recording.pods("ready", Purpose::Ready)?;
     let rows = recording.known_rows(&cells, &replicas, &mut load.notes)?;
-    for (part, values) in [(LoadPart::Replicas, &replicas), (LoadPart::Ready, &ready)] {
+    let unrecorded = [
+        (
+            &replicas,
+            "the replicas were not recorded, so the replay cannot be checked",
+        ),
+        (&ready, "the pods that were ready were not recorded"),
+    ];
+    for (values, note) in unrecorded {
         if values.iter().all(Option::is_none) {
-            load.notes.push(LoadNote::NotRecorded(part));
+            load.notes.push(note.to_owned());
         }
     }
     let mut marks = recording.marks(&replicas)?;
     for (field, values) in recording.fields()? {
-        load.notes.extend(marks.changes(field, &values));
+        load.notes.extend(marks.changes(&field, &values));
     }
     recording.measure(&mut load)?;
     let has_marks = marks.texts.range(rows.clone()).next().is_some();
@@ -198,7 +207,7 @@ impl Recording<'_> {
         &self,
         cells: &[TextColumn],
         replicas: &Column,
-        notes: &mut Vec<LoadNote>,
+        notes: &mut Vec<String>,
     ) -> Result<RangeInclusive<usize>, Error> {
         // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
         let awake = awake(replicas);
@@ -228,13 +237,19 @@ impl Recording<'_> {
             .rfind(runs)
             .filter(|it| is_long(it.saturating_sub(last_value)));
         let last = ended.unwrap_or(last_value);
+        let time = |row| SecondsTime(self.grid.time(row));
         match awake {
-            Some(row) => notes.push(LoadNote::AtZeroUntil(self.grid.time(row))),
-            None if is_long(first) => notes.push(LoadNote::Begins(self.grid.time(first))),
+            Some(row) => notes.push(format!(
+                "the target had 0 replicas until {}: the load begins after that",
+                time(row)
+            )),
+            None if is_long(first) => {
+                notes.push(format!("the history begins only at {}", time(first)));
+            }
             None => {}
         }
         if is_long(self.grid.len() - 1 - last) {
-            notes.push(LoadNote::Ends(self.grid.time(last)));
+            notes.push(format!("the history ends at {}", time(last)));
         }
         Ok(first..=last)
     }
@@ -325,19 +340,34 @@ impl Recording<'_> {
         let lost = known.filter(|count| **count > 0.0).count();
         if lost > 0 {
             let share = lost as f64 / counts.len() as f64;
-            load.notes.push(LoadNote::Unmeasured(share));
+            load.notes.push(format!(
+                "in {} of the samples the usage of a pod is missing in the total, because its scrapes were lost",
+                part(share)
+            ));
         }
         if let Some((pods, took)) = self.started(Purpose::Started) {
             load.ready_after = Some(took);
-            load.notes.push(LoadNote::Started { pods, took });
+            let ready = format!("{} to become ready", duration(took.0));
+            load.notes.push(match pods {
+                1 => format!("a new pod took {ready}"),
+                _ => format!(
+                    "new pods took {ready} (the median of {pods}); --ready-after replaces it"
+                ),
+            });
         }
         let measured = self.answer(Purpose::Measured);
-        if let Some(failure) = measured.and_then(|own| own.failure.clone()) {
-            load.notes.push(LoadNote::Failed(failure));
+        if let Some(failure) = measured.and_then(|own| own.failure.as_ref()) {
+            load.notes.push(format!(
+                "{failure}; --metrics-after states when new pods have metrics"
+            ));
         }
         if let Some((pods, took)) = self.started(Purpose::Measured) {
             load.metrics_after = Some(GoDuration(took.0.plus(API)));
-            load.notes.push(LoadNote::Measured { pods, took });
+            load.notes.push(format!(
+                "the containers of new pods started after {} (the median of {pods}); without --metrics-after, metrics \
+                 are assumed 30s later",
+                duration(took.0)
+            ));
         }
         for (place, spec) in self.metrics.iter().enumerate() {
             let values = self.column(Purpose::Requests(place))?;
@@ -349,7 +379,10 @@ impl Recording<'_> {
         let shares: Vec<f64> = throttled.into_iter().flatten().collect();
         let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
         if mean >= THROTTLED {
-            load.notes.push(LoadNote::Throttled(mean));
+            load.notes.push(format!(
+                "CPU limits held containers back in {} of the periods: without them, they would have used more",
+                part(mean)
+            ));
         }
         Ok(())
     }
@@ -385,7 +418,7 @@ fn awake(replicas: &Column) -> Option<usize> {
 const LISTED: usize = 3;
 
 /// Returns the server's warnings, each once.
-pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadNote> {
+pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<String> {
     let mut unique: Vec<&String> = Vec::new();
     for warning in answers.flat_map(|answer| &answer.warnings) {
         if !unique.contains(&warning) {
@@ -396,10 +429,9 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
     let shown = unique
         .into_iter()
         .take(LISTED)
-        .map(|text| LoadNote::Warning(text.clone()));
-    shown
-        .chain((more > 0).then_some(LoadNote::MoreWarnings(more)))
-        .collect()
+        .map(|text| format!("Prometheus warns: {text}"));
+    let further = (more > 0).then(|| format!("Prometheus warns {more} more times"));
+    shown.chain(further).collect()
 }
 
 /// There are no finite numbers for a metric.
@@ -572,8 +604,8 @@ impl Marks {
         }
     }
 
-    /// Marks the rows at which a field of the HPA changed, and returns its value before the last change.
-    fn changes(&mut self, field: String, values: &[Option<String>]) -> Option<LoadNote> {
+    /// Marks the rows at which a field of the HPA changed, and returns the note about the last change.
+    fn changes(&mut self, field: &str, values: &[Option<String>]) -> Option<String> {
         let mut last = None;
         for (row, before, value) in pairs(values)
             .into_iter()
@@ -583,11 +615,11 @@ impl Marks {
             last = Some((row, before));
         }
         let (row, before) = last?;
-        Some(LoadNote::SpecChanged {
-            field,
-            from: before.clone(),
-            until: self.grid.time(row),
-        })
+        let until = SecondsTime(self.grid.time(row));
+        Some(format!(
+            "{field} of the HPA was {before} until {until}: before that, the check compares the HPA as it is with one \
+             that was different"
+        ))
     }
 }
 
@@ -629,7 +661,7 @@ fn requests(
     among: &[MetricSpec],
     values: &[Option<f64>],
     now: Option<f64>,
-) -> Option<LoadNote> {
+) -> Option<String> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let last = *known.last()?;
     let least = known.iter().copied().min_by(f64::total_cmp)?;
@@ -637,20 +669,23 @@ fn requests(
     let apart = |value: f64| (value - last).abs() > SAME * last;
     let text = |value: f64| amount(spec, value).ok();
     let metric = spec.label(among);
-    if apart(least) || apart(most) {
-        return Some(LoadNote::Requests {
-            metric,
-            least: text(least)?,
-            most: text(most)?,
-            last: text(last)?,
-        });
-    }
-    let now = now.filter(|now| apart(*now))?;
-    Some(LoadNote::OtherRequests {
-        metric,
-        recorded: text(last)?,
-        now: text(now)?,
-    })
+    let at_end = text(last)?;
+    let (which, amounts) = if apart(least) || apart(most) {
+        let (least, most) = (text(least)?, text(most)?);
+        (
+            "changed",
+            format!("from {least} to {most} for each, {at_end} at the end"),
+        )
+    } else {
+        let today = text(now.filter(|now| apart(*now))?)?;
+        (
+            "were different",
+            format!("{at_end} for each, {today} today"),
+        )
+    };
+    Some(format!(
+        "the requests of the pods {which}: {metric} {amounts}; the replay has those of today all the time"
+    ))
 }
 
 #[cfg(test)]
@@ -665,7 +700,7 @@ mod tests {
     use crate::prometheus::grid::Grid;
     use crate::prometheus::queries::{Purpose, Question, SLOW};
     use crate::snapshot::hpa::Hpa;
-    use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
+    use crate::snapshot::load::{Load, LoadQuery};
 
     const START: &str = "2026-11-21T06:00:00Z";
     const NAN: f64 = f64::NAN;
@@ -753,7 +788,8 @@ mod tests {
             rows(&load),
             ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]
         );
-        assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
+        let note = "the replicas were not recorded, so the replay cannot be checked";
+        assert_eq!(load.notes, [note]);
     }
 
     #[test]
@@ -975,12 +1011,14 @@ mod tests {
             "1000m,0,0,0 replicas",
             "1000m,4,4,",
         ];
+        let at_zero =
+            "the target had 0 replicas until 2026-11-21T06:01:00Z: the load begins after that";
         for min in [None, Some(0), Some(1)] {
             let mut hpa = cpu();
             hpa.spec.min_replicas = min;
             let load = load(&hpa, 6, answers).unwrap();
             assert_eq!(rows(&load), marked, "{min:?}");
-            assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
+            assert_eq!(load.notes, [at_zero]);
         }
         // The target had replicas before the metric had values.
         let late: &[f64] = &[NAN, NAN, NAN, 1.0, 1.0, 1.0];
@@ -990,10 +1028,7 @@ mod tests {
         ];
         assert_eq!(
             load(&cpu(), 6, answers).unwrap().notes,
-            [
-                LoadNote::AtZeroUntil(grid(6).time(2)),
-                LoadNote::NotRecorded(LoadPart::Ready)
-            ]
+            [at_zero, "the pods that were ready were not recorded"]
         );
         let gone: &[f64] = &[1.0, 1.0, NAN, NAN, NAN, NAN];
         let answers: &[(Purpose, &[&[f64]])] = &[
@@ -1067,13 +1102,10 @@ mod tests {
             &[("cluster", "eu"), ("pod", "a")],
             &[("cluster", "us"), ("pod", "b")],
         ]);
-        let values = vec!["eu".to_owned(), "us".to_owned()];
         assert_eq!(
-            several(two.series.iter()),
-            Some(LoadNote::Several {
-                label: "cluster".to_owned(),
-                values
-            })
+            several(two.series.iter()).unwrap(),
+            "Prometheus has this HPA with several values of cluster (eu, us): their series are mixed; \
+             --prometheus-match 'cluster=\"eu\"' selects one"
         );
         // Usage of one container at the same time is from several servers.
         let usage = |replica: &str, id: &str, times: [i64; 2]| Series {
@@ -1086,11 +1118,10 @@ mod tests {
             ])
         };
         let twice = [usage("p-1", "x", [0, 30]), usage("p-0", "x", [5, 35])];
-        let values = vec!["p-0".to_owned(), "p-1".to_owned()];
-        let label = "prometheus_replica".to_owned();
         assert_eq!(
-            followed(twice.iter()),
-            Some(LoadNote::Followed { label, values })
+            followed(twice.iter()).unwrap(),
+            "Prometheus has the usage with several values of prometheus_replica (p-0, p-1), as from servers that \
+             scrape the same: of each container, the one with more samples counts, and another where it has none"
         );
         let replaced = [usage("p-0", "x", [0, 30]), usage("p-0", "y", [29, 60])];
         assert_eq!(followed(replaced.iter()), None);
@@ -1105,7 +1136,26 @@ mod tests {
         );
         let notes = warnings([&two, &same].into_iter());
         assert_eq!(notes.len(), 4);
-        assert_eq!(notes[3], LoadNote::MoreWarnings(2));
+        assert_eq!(notes[2], "Prometheus warns: store 2");
+        assert_eq!(notes[3], "Prometheus warns 2 more times");
+    }
+
+    /// The server chooses the values of labels, and users paste the matcher into a shell.
+    #[test]
+    fn the_matcher_of_a_label_is_one_word() {
+        for (value, word) in [
+            ("eu", r#"'cluster="eu"'"#),
+            ("a'; touch x; '", r#"'cluster="a'\''; touch x; '\''"'"#),
+            (r#"a"b\c"#, r#"'cluster="a\"b\\c"'"#),
+        ] {
+            let copies = [value, "us"].map(|value| Series {
+                labels: [("cluster", value)].into_iter().collect(),
+                points: Vec::new(),
+            });
+            let note = several(copies.iter()).unwrap();
+            let expected = format!("--prometheus-match {word} selects one");
+            assert!(note.ends_with(&expected), "{note}");
+        }
     }
 
     #[test]
@@ -1136,10 +1186,11 @@ mod tests {
 
     #[test]
     fn requests_that_are_not_those_of_now_are_noted() {
-        let other = |recorded: &str| LoadNote::OtherRequests {
-            metric: "cpu".to_owned(),
-            recorded: recorded.to_owned(),
-            now: "400m".to_owned(),
+        let other = |recorded: &str| {
+            format!(
+                "the requests of the pods were different: cpu {recorded} for each, 400m today; the replay has those \
+                 of today all the time"
+            )
         };
         for (requests, want) in [
             (0.2, Some(other("200m"))),
@@ -1180,10 +1231,10 @@ mod tests {
                 (Purpose::Measured, &[&[5.0], &[4.0], &[60.0]]),
                 (Purpose::Unmeasured, &[unmeasured]),
                 (Purpose::MaxReplicas, &[&max]),
+                (Purpose::Throttled, &[&[0.05; 101]]),
             ],
         )
         .unwrap();
-        let text = |text: &str| text.to_owned();
         let took = crate::apimachinery::go::GoDuration(SignedDuration::from_secs(12));
         assert_eq!(load.ready_after, Some(took));
         let after =
@@ -1192,23 +1243,40 @@ mod tests {
         assert_eq!(
             load.notes,
             [
-                LoadNote::SpecChanged {
-                    field: text("maxReplicas"),
-                    from: text("10"),
-                    until: grid(101).time(50),
-                },
-                LoadNote::Unmeasured(2.0 / 6.0),
-                LoadNote::Started { pods: 3, took },
-                LoadNote::Measured {
-                    pods: 3,
-                    took: after(5)
-                },
-                LoadNote::Requests {
-                    metric: text("cpu"),
-                    least: text("200m"),
-                    most: text("400m"),
-                    last: text("400m"),
-                },
+                "maxReplicas of the HPA was 10 until 2026-11-21T06:25:00Z: before that, the check compares the HPA \
+                 as it is with one that was different",
+                "in 33.3% of the samples the usage of a pod is missing in the total, because its scrapes were lost",
+                "new pods took 12s to become ready (the median of 3); --ready-after replaces it",
+                "the containers of new pods started after 5s (the median of 3); without --metrics-after, metrics are \
+                 assumed 30s later",
+                "the requests of the pods changed: cpu from 200m to 400m for each, 400m at the end; the replay has \
+                 those of today all the time",
+                "CPU limits held containers back in 5% of the periods: without them, they would have used more",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_history_that_is_shorter_than_requested_is_noted() {
+        let mut values = [NAN; 30];
+        values[12..18].fill(1.0);
+        let mut started = answered(Purpose::Started, grid(30).every(SLOW), &[&[10.0]]);
+        let mut measured = answered(Purpose::Measured, grid(30), &[]);
+        measured.failure = Some("timed out".to_owned());
+        started.answer.warnings.push("partial".to_owned());
+        let usage = answered(Purpose::Metric(0), grid(30), &[&values]);
+        let (metrics, all) = (cpu().spec.metrics, [usage, started, measured]);
+        let load = assemble(&metrics, grid(30), &all, "a server", None, &[]).unwrap();
+        assert_eq!(
+            load.notes,
+            [
+                "Prometheus warns: partial",
+                "the history begins only at 2026-11-21T06:06:00Z",
+                "the history ends at 2026-11-21T06:08:30Z",
+                "the replicas were not recorded, so the replay cannot be checked",
+                "the pods that were ready were not recorded",
+                "a new pod took 10s to become ready",
+                "timed out; --metrics-after states when new pods have metrics",
             ]
         );
     }

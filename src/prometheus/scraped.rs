@@ -1,5 +1,9 @@
 //! How often Prometheus scrapes, and how old samples may be for that reason.
 
+use jiff::SignedDuration;
+
+use crate::numbers::duration;
+
 /// The seconds between two scrapes, if they could not be measured.
 const SCRAPE: i64 = 30;
 
@@ -29,10 +33,30 @@ impl Scraped {
         3 * self.usage.unwrap_or(SCRAPE) + HOUSEKEEPING
     }
 
+    /// Says how a load with this many seconds between two samples was sampled. Only CPU usage is a rate.
+    pub fn sampling(self, step: i64, has_rates: bool) -> String {
+        let every = format!("the load is sampled every {}", seconds(step));
+        if !has_rates {
+            return every;
+        }
+        let scrape = self.usage;
+        let apart = scrape.map_or_else(String::new, |it| format!(", about {} apart", seconds(it)));
+        let sees = if scrape.is_some_and(|scrape| step > scrape) {
+            ", and sees only that part of each step"
+        } else {
+            ""
+        };
+        format!("{every}; CPU usage is the rate between the last two scrapes{apart}{sees}")
+    }
+
     /// Returns the maximum age of a state.
     pub fn state_window(self) -> i64 {
         2 * self.state.or(self.usage).unwrap_or(SCRAPE)
     }
+}
+
+fn seconds(seconds: i64) -> String {
+    duration(SignedDuration::from_secs(seconds))
 }
 
 /// Returns the seconds between two scrapes, from the number of scrapes in ten minutes: the roundest number
@@ -52,7 +76,7 @@ pub fn interval(scrapes: f64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::interval;
+    use super::{Scraped, interval};
 
     #[test]
     fn the_time_between_scrapes_is_the_roundest_that_fits() {
@@ -71,6 +95,33 @@ mod tests {
             (f64::NAN, None),
         ] {
             assert_eq!(interval(scrapes), want, "{scrapes}");
+        }
+    }
+
+    #[test]
+    fn a_load_says_how_it_was_sampled() {
+        for (usage, has_rates, rest) in [
+            (Some(30), false, ""),
+            (
+                None,
+                true,
+                "; CPU usage is the rate between the last two scrapes",
+            ),
+            (
+                Some(60),
+                true,
+                "; CPU usage is the rate between the last two scrapes, about 1m apart",
+            ),
+            (
+                Some(30),
+                true,
+                "; CPU usage is the rate between the last two scrapes, about 30s apart, and sees only that part of \
+                 each step",
+            ),
+        ] {
+            let scraped = Scraped { usage, state: None };
+            let want = format!("the load is sampled every 1m{rest}");
+            assert_eq!(scraped.sampling(60, has_rates), want);
         }
     }
 }

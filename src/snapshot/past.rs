@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::load::{LoadNote, LoadQuery};
+use super::load::LoadQuery;
 use crate::apimachinery::json::{is_zero, time};
 
 /// The past of a pass, according to a history of samples.
@@ -17,7 +17,7 @@ pub struct Past {
     pub queries: Vec<LoadQuery>,
     /// The server's warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<LoadNote>,
+    pub warnings: Vec<String>,
     /// The time at which the HPA was read; the history lacks most of its spec.
     #[serde(deserialize_with = "time::deserialize")]
     pub read: Timestamp,

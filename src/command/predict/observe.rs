@@ -72,7 +72,7 @@ pub(super) fn observe<'s>(
     };
     let of_load = load
         .iter()
-        .flat_map(|load| load.notes.iter().map(|note| Note::new(note.to_string())));
+        .flat_map(|load| load.notes.iter().map(|note| Note::new(note.clone())));
     pass.input.notes.extend(of_load);
     Ok(Baseline {
         pass,

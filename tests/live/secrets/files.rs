@@ -106,7 +106,6 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("a saved load of another HPA", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: Load\nhpa: {a}\nsource: {b}\ncolumns: [time, cpu]\nrows: [[0s, 100m]]\n")),
         ("a time of a history", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: 2026-11-21T06:00:00Z{a}\n")),
         ("a time of its past", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: 2026-11-21T06:00:00Z\nrecommendations: [{{replicas: 3, time: '2026-11-21T06:00:00Z{a}'}}]\n")),
-        ("a time of a note of a load", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: Load\nsource: x\nnotes: [{{begins: '2026-11-21T06:00:00Z{a}'}}]\ncolumns: [time, cpu]\nrows: []\n")),
         ("a flag of a history", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: 2026-11-21T06:00:00Z\nflags: {{{a}: {b}}}\n")),
         ("a duration of a history", format!("apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: 2026-11-21T06:00:00Z\nflags: {{syncPeriod: {a}}}\n")),
         ("a threshold of a trigger", format!("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: web}}\nspec: {{scaleTargetRef: {{name: nginx-deployment}}, triggers: [{{type: prometheus, metadata: {{serverAddress: 'http://a', query: up, threshold: {a}}}}}]}}\n")),

@@ -228,8 +228,7 @@ impl Plan {
                 match self.rollout {
                     Some(at) => {
                         let (player, input) = (&mut player, &mut input);
-                        rolled_out =
-                            roll_out(at, &started, player, running, input, &mut overrides)?;
+                        rolled_out = roll_out(at, &started, player, running, input, &mut overrides);
                     }
                     None => use_as(is, running.snapshot),
                 }
@@ -342,7 +341,7 @@ fn roll_out(
     running: Input,
     input: &mut Input,
     overrides: &mut Vec<Override>,
-) -> Result<Option<Box<Input>>, Error> {
+) -> Option<Box<Input>> {
     let hpa = &input.snapshot.hpa;
     let target = &hpa.spec.scale_target_ref;
     let (name, max_replicas) = (hpa.reference(), hpa.spec.max_replicas);
@@ -359,7 +358,7 @@ fn roll_out(
         .iter()
         .find_map(|it| it.strategy.clone())
         .or_else(|| stating.first().map(|_| UpdateStrategy::default()));
-    let strategy = Strategy::of(target, stated.as_ref(), how)?;
+    let strategy = Strategy::of(target, stated.as_ref(), how);
     let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
     let mut rolled_out = None;
@@ -402,7 +401,7 @@ fn roll_out(
     input.snapshot = running.snapshot;
     input.surroundings.workloads = running.surroundings.workloads;
     input.surroundings.running = None;
-    Ok(rolled_out)
+    rolled_out
 }
 
 /// Returns the note on a rollout whose strategy is not simulated, or not known.

@@ -387,6 +387,17 @@ fn a_rollout_says_how_it_is_played() {
             "all pods at once (Recreate)",
             false,
         ),
+        // A Deployment has no field of this name.
+        (
+            Some(json!({"strategy": {"type": "Recreate", "canary": {"steps": [{"pause": {}}]}}})),
+            "all pods at once (Recreate)",
+            false,
+        ),
+        (
+            Some(json!({"strategy": {"type": "Sometimes"}})),
+            "with up to 25% more and 25% fewer pods",
+            true,
+        ),
     ] {
         let more = more.map(|spec| workload("Deployment", spec));
         let input = observed_with(&json!({}), 4, more);

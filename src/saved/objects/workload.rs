@@ -84,11 +84,15 @@ pub(super) fn workload<E: Error>(
             })
         },
     );
-    let strategy = match kind {
+    let mut strategy = match kind {
         "Deployment" | "Rollout" => spec.strategy,
         "StatefulSet" => spec.update_strategy,
         _ => None,
     };
+    // The API server drops fields that the kind does not have.
+    if let Some(own) = strategy.as_mut().filter(|_| kind != "Rollout") {
+        (own.canary, own.blue_green) = (None, None);
+    }
     let selector = match (kind, spec.selector) {
         ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
         (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,

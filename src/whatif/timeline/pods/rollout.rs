@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::Rolled;
 use super::{TargetPods, active};
 use crate::calendar::Calendar;
-use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -87,8 +86,6 @@ pub(super) struct Rolling {
     done: Option<Timestamp>,
 }
 
-const LIMIT_FORM: &str = "use a number such as 1 or a percentage such as 25%";
-
 impl Limit {
     /// The default of both limits (`SetDefaults_Deployment`).
     const DEFAULT: Self = Self::Percent(25);
@@ -98,20 +95,6 @@ impl Limit {
             IntOrString::Int(pods) => (*pods).try_into().ok().map(Self::Pods),
             IntOrString::String(text) => text.strip_suffix('%')?.parse().ok().map(Self::Percent),
         }
-    }
-
-    /// Returns the stated limit, or the default; the error is the reason why the stated limit is invalid.
-    fn stated(stated: Option<IntOrString>) -> Result<Self, String> {
-        let Some(stated) = stated else {
-            return Ok(Self::DEFAULT);
-        };
-        Self::read(&stated).ok_or_else(|| {
-            let text = match stated {
-                IntOrString::Int(pods) => pods.to_string(),
-                IntOrString::String(text) => format!("{text:?}"),
-            };
-            format!("{text} is neither a number of pods nor a percentage")
-        })
     }
 
     /// Returns the number of pods (`GetScaledValueFromIntOrPercent`).
@@ -160,66 +143,41 @@ impl Strategy {
     }
 
     /// Returns how the target's pods are replaced; `None` if unknown. `stated` is the strategy in the target's spec,
-    /// and `how` what else is known about it; `None` if the target is unknown.
-    ///
-    /// # Errors
-    ///
-    /// The API server would reject the strategy.
+    /// `None` if the input does not have it, and `how` was read from it.
     pub fn of(
         target: &CrossVersionObjectReference,
         stated: Option<&UpdateStrategy>,
         how: Replacement,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Option<Self> {
+        if how == Replacement::ByKind {
+            return Some(Self::Created);
+        }
         let is_stateful = Self::is_stateful(target);
-        let is_known = target.group() == "apps"
-            && (is_stateful || target.kind.eq_ignore_ascii_case("deployment"));
-        let stated = match (how, stated) {
-            (Replacement::ByKind, _) => return Ok(Some(Self::Created)),
-            (_, Some(stated)) if is_known => stated,
-            _ => return Ok(None),
-        };
-        let field = if is_stateful {
-            "updateStrategy"
-        } else {
-            "strategy"
-        };
-        let refused =
-            |path: &str, why: String| Error::usage(format!("{target}: spec.{field}.{path}: {why}"));
-        match (&*stated.type_, is_stateful) {
-            ("" | "RollingUpdate", _) => {}
-            ("Recreate", false) => return Ok(Some(Self::Recreate)),
-            ("OnDelete", true) => return Ok(Some(Self::Created)),
-            (other, _) => {
-                let known = if is_stateful { "OnDelete" } else { "Recreate" };
-                let error = refused("type", format!("{other:?} is not a strategy"));
-                return Err(error.hint(format!("use RollingUpdate or {known}")));
+        let is_known = is_stateful || target.kind.eq_ignore_ascii_case("deployment");
+        let own = stated.filter(|_| is_known && target.group() == "apps")?;
+        match how {
+            Replacement::Recreate if !is_stateful => Some(Self::Recreate),
+            Replacement::OnDelete if is_stateful => Some(Self::Created),
+            _ if !["", "RollingUpdate"].contains(&&*own.type_) => None,
+            Replacement::AllBut {
+                partition,
+                ordinals,
+            } if is_stateful => Some(Self::Ordinals {
+                partition: partition.unsigned_abs(),
+                ordinals,
+            }),
+            _ if is_stateful => Some(Self::default_of(target)),
+            _ => {
+                let limits = own.rolling_update.clone().unwrap_or_default();
+                let limit = |it: Option<IntOrString>| {
+                    it.map_or(Some(Limit::DEFAULT), |stated| Limit::read(&stated))
+                };
+                Some(Self::RollingUpdate {
+                    max_surge: limit(limits.max_surge)?,
+                    max_unavailable: limit(limits.max_unavailable)?,
+                })
             }
         }
-        let limits = stated.rolling_update.clone().unwrap_or_default();
-        if is_stateful {
-            let partition = limits.partition.unwrap_or(0);
-            let ordinals = match how {
-                Replacement::AllBut { ordinals, .. } => ordinals,
-                _ => Ordinals::default(),
-            };
-            return match u32::try_from(partition) {
-                Ok(partition) => Ok(Some(Self::Ordinals {
-                    partition,
-                    ordinals,
-                })),
-                Err(_) => Err(refused(
-                    "rollingUpdate.partition",
-                    format!("{partition} is negative"),
-                )),
-            };
-        }
-        let limit = |field: &str, stated| {
-            Limit::stated(stated).map_err(|why| refused(field, why).hint(LIMIT_FORM))
-        };
-        Ok(Some(Self::RollingUpdate {
-            max_surge: limit("rollingUpdate.maxSurge", limits.max_surge)?,
-            max_unavailable: limit("rollingUpdate.maxUnavailable", limits.max_unavailable)?,
-        }))
     }
 
     /// Returns the number of pods that a StatefulSet with up to this many replicas may replace at once, as written, if

@@ -401,11 +401,6 @@ impl Workload {
         conditions.iter().find(|condition| condition.type_ == type_)
     }
 
-    /// Returns `status.replicas`; `None` if the object has no status.
-    pub fn status_replicas(&self) -> Option<i32> {
-        self.status.as_ref().map(|status| status.replicas)
-    }
-
     /// Whether a scale can be derived from the workload.
     pub(crate) fn is_scalable(&self) -> bool {
         self.kind != "Job"

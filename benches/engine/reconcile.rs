@@ -149,7 +149,8 @@ fn timelines(c: &mut Criterion) {
                     measured: SignedDuration::from_secs(30),
                 },
             };
-            let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new());
+            let (now, begun) = (SignedDuration::ZERO, &mut snapshot.clone());
+            let player = Player::new(plan, now, snapshot, begun, None, &mut Vec::new());
             let player = player.expect("there are passes to play");
             let timeline = player
                 .play(snapshot, first)

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::{Command, FromArgMatches};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Quantity;
 use kubectl_hpa::args::{Cli, Predict, Verb, command_line};
 use kubectl_hpa::error::Error;
@@ -139,7 +139,9 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
             trace,
             times,
         };
-        Some(Player::new(plan, &mut input.snapshot, &mut overrides)?)
+        let (now, begun) = (SignedDuration::ZERO, &mut input.snapshot);
+        let player = Player::new(plan, now, &begun.clone(), begun, None, &mut overrides)?;
+        Some(player)
     } else {
         None
     };
@@ -196,9 +198,9 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
 }
 
 /// How long a pod takes to have metrics by default.
-const METRICS_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
+const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-const PLAYED: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+const PLAYED: SignedDuration = SignedDuration::from_mins(5);
 
 fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     let mut objects = Objects::default();

@@ -218,13 +218,13 @@ impl Plan {
         let delay = Remembered::of(&input).delay.likely;
         let is = &mut input.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
-            None => Player::beside(timeline, delay, observed, is, None, &mut overrides)?,
+            None => Player::new(timeline, delay, observed, is, None, &mut overrides)?,
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.begun.clone(), &decision)?;
                 let was = &mut running.snapshot;
                 let mut player =
-                    Player::beside(timeline, delay, observed, was, Some(is), &mut overrides)?;
+                    Player::new(timeline, delay, observed, was, Some(is), &mut overrides)?;
                 match self.rollout {
                     Some(at) => {
                         let (player, input) = (&mut player, &mut input);

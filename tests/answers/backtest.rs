@@ -25,7 +25,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::whatif::overrides::Assumptions;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Totals, Trace};
+use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Totals, Trace};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ fn replay(name: &str, step: usize) -> [Counts; 2] {
         .unwrap()
         .check
         .unwrap();
-    let player = Player::new(options, &mut snapshot.clone(), &mut Vec::new()).unwrap();
+    let player = common::player(options, &mut snapshot.clone()).unwrap();
     let played = player.play(&snapshot, &first).unwrap().unwrap().passes;
     let pairs = || {
         played

@@ -34,7 +34,7 @@ use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Field, MetricField, PassFacts};
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -182,7 +182,7 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
             },
         };
         let mut snapshot = snapshot.clone();
-        let player = match Player::new(plan, &mut snapshot, &mut Vec::new()) {
+        let player = match common::player(plan, &mut snapshot) {
             Ok(player) => player,
             // An ambiguous name, nothing observed that could change, no time at all.
             Err(e) if e.kind == ErrorKind::Usage => return None,

@@ -22,7 +22,7 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::hpa::MetricSpec;
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
 use kubectl_hpa::whatif::overrides::set_metric;
-use kubectl_hpa::whatif::timeline::{Player, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{TimelineOptions, Trace};
 use kubectl_hpa::whatif::value::{AssumedValue, Ratio};
 use trajectories::{Load, NAMES, Pass, TIMES, moments, passes, replay, trace};
 
@@ -91,7 +91,7 @@ fn check(name: &str) -> Share {
                 trace,
                 times: TIMES,
             };
-            let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
+            let player = common::player(plan, &mut snapshot.clone()).unwrap();
             player.play(&snapshot, &decision).unwrap().unwrap().passes
         };
         share.timelines += 1;
@@ -188,7 +188,7 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
             trace: None,
             times: TIMES,
         };
-        let player = Player::new(plan, snapshot, &mut Vec::new()).unwrap();
+        let player = common::player(plan, snapshot).unwrap();
         let timeline = player.play(snapshot, &first).unwrap().unwrap();
         let end = snapshot.now.checked_add(span).unwrap();
         let foretold: Vec<(i32, Timestamp)> = foretold
@@ -269,7 +269,7 @@ fn a_trace_begins_as_with_the_flag() {
             };
             let [mut flagged, mut traced] = [(); 2].map(|()| snapshot.clone());
             let is_refused = set_metric(&mut flagged, place, spec, value).is_err()
-                || Player::new(plan, &mut traced, &mut Vec::new()).is_err();
+                || common::player(plan, &mut traced).is_err();
             // What fails whatever the pods use stays as it is with a flag.
             let after = engine::reconcile(&flagged, &Memory::default());
             let mut steps = after.metric(place).into_iter();

@@ -14,7 +14,7 @@ use std::iter;
 use std::sync::{LazyLock, Mutex};
 
 use clap::{CommandFactory, FromArgMatches};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{self, Cli, Validate, Verb};
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::Decision;
@@ -26,8 +26,10 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
+use kubectl_hpa::whatif::timeline::{Player, TimelineOptions};
 use serde_json::Value;
 
 use ran::{Ran, program, run};
@@ -59,6 +61,12 @@ pub(crate) fn candidate(text: &str, file: &str, validate: Validate) -> Result<Ca
         ..Options::default()
     };
     Candidate::find(&objects, &options, file, validate)
+}
+
+/// Prepares the passes that start from a snapshot at once.
+pub(crate) fn player(plan: TimelineOptions, snapshot: &mut Snapshot) -> Result<Player, Error> {
+    let (now, observed) = (SignedDuration::ZERO, snapshot.clone());
+    Player::new(plan, now, &observed, snapshot, None, &mut Vec::new())
 }
 
 /// Returns what a candidate assumes.

@@ -42,27 +42,14 @@ pub struct Player {
 
 impl Player {
     /// Prepares the passes that start from a snapshot, which gets the load that the trace has at its time. `overrides`
-    /// are the assumptions about the snapshot; the pods that they name stay as they are.
+    /// are the assumptions about the snapshot; the pods that they name stay as they are. The first pass runs after
+    /// `delay`, and the snapshot may differ from what was observed. The pods of the run are later replaced by those of
+    /// `changed`, if any, which gets the load of containers that only its pods have.
     ///
     /// # Errors
     ///
     /// There is nothing to play, or too much, or the trace is not about this HPA.
     pub fn new(
-        plan: TimelineOptions,
-        snapshot: &mut Snapshot,
-        overrides: &mut Vec<Override>,
-    ) -> Result<Self, Error> {
-        let now = SignedDuration::ZERO;
-        Self::beside(plan, now, &snapshot.clone(), snapshot, None, overrides)
-    }
-
-    /// Like `new`, for a first pass after some time and a snapshot that differs from what was observed. The pods of the
-    /// run are later replaced by those of `changed`, if any, which gets the load of containers that only its pods have.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Player::new`].
-    pub fn beside(
         plan: TimelineOptions,
         delay: SignedDuration,
         observed: &Snapshot,

@@ -99,12 +99,21 @@ fn plan(span: &str, trace: &str) -> TimelineOptions {
     }
 }
 
+fn player(
+    plan: TimelineOptions,
+    snapshot: &mut Snapshot,
+    overrides: &mut Vec<Override>,
+) -> Result<Player, Error> {
+    let (now, observed) = (SignedDuration::ZERO, snapshot.clone());
+    Player::new(plan, now, &observed, snapshot, None, overrides)
+}
+
 fn play_with(
     mut snapshot: Snapshot,
     plan: TimelineOptions,
     overrides: &mut Vec<Override>,
 ) -> Result<Timeline, Error> {
-    let player = Player::new(plan, &mut snapshot, overrides)?;
+    let player = player(plan, &mut snapshot, overrides)?;
     // The controller has just started.
     let first = engine::reconcile(&snapshot, &Memory::default());
     Ok(player
@@ -143,7 +152,7 @@ fn the_first_pass_runs_when_it_is_due() {
         let (observed, none) = (snapshot.clone(), &mut Vec::new());
         let plan = plan("10m", load);
         let player =
-            Player::beside(plan, second * delay, &observed, &mut snapshot, None, none).unwrap();
+            Player::new(plan, second * delay, &observed, &mut snapshot, None, none).unwrap();
         let first = engine::reconcile(&snapshot, &Memory::default());
         let timeline = player.play(&snapshot, &first).unwrap().unwrap();
         assert_eq!(timeline.start, start + second * delay);
@@ -569,7 +578,7 @@ fn what_is_assumed_of_a_pod_stays() {
     // Of 200m in all, the others have what one that is stated leaves.
     let used = |overrides: &mut Vec<Override>| -> Vec<Option<i64>> {
         let mut snapshot = World::new(json!({}), &[50, 50, 100]).snapshot();
-        Player::new(plan("1m", "time,cpu\n0s,200m\n"), &mut snapshot, overrides).unwrap();
+        player(plan("1m", "time,cpu\n0s,200m\n"), &mut snapshot, overrides).unwrap();
         snapshot
             .pod_metrics
             .iter()
@@ -803,7 +812,7 @@ fn what_cannot_be_played_is_an_error() {
     // Where the scale cannot be read there is nothing to play.
     let mut snapshot = world.snapshot();
     snapshot.scale = Err(ScaleError::Get("gone".to_owned()));
-    let player = Player::new(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
+    let player = player(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
     let first = engine::reconcile(&snapshot, &Memory::default());
     assert_eq!(player.play(&snapshot, &first), Ok(None));
     // More pods than can be played.
@@ -841,7 +850,7 @@ fn roll(
     for pod in changed.pods.iter_mut().filter(|pod| !pod.is_foreign) {
         pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
     }
-    let mut player = Player::new(plan(span, trace), &mut snapshot, &mut Vec::new()).unwrap();
+    let mut player = player(plan(span, trace), &mut snapshot, &mut Vec::new()).unwrap();
     let after = SignedDuration::from_secs(after);
     let rollout = Rollout::between(&snapshot, &changed, after, strategy).unwrap();
     assert!(player.roll_out(rollout, snapshot.controller.sync_period));
@@ -1048,7 +1057,7 @@ fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     };
     snapshot.pod_metrics[0].containers.push(usage);
     let load = "time,proxy=cpu\n0s,10m\n15s,missing\n30s,20m\n";
-    let player = Player::new(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
+    let player = player(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
     let first = engine::reconcile(&snapshot, &Memory::default());
     let mut course = player.start(&snapshot, first).unwrap();
     let mut seen = Vec::new();
@@ -1093,7 +1102,7 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
         max_unavailable: Pods(1),
     };
     let rollout = Rollout::between(&snapshot, &changed, SignedDuration::ZERO, strategy).unwrap();
-    let mut player = Player::new(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
+    let mut player = player(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
     player.roll_out(rollout, snapshot.controller.sync_period);
     let first = engine::reconcile(&snapshot, &Memory::default());
     let mut course = player.start(&snapshot, first).unwrap();
@@ -1305,7 +1314,7 @@ fn a_percentage_is_that_of_the_pods_that_are_ready() {
     let used = |trace: &str| -> Vec<Option<i64>> {
         let plan = plan("1m", &format!("time,cpu\n0s,{trace}\n"));
         let mut begun = snapshot.clone();
-        Player::new(plan, &mut begun, &mut Vec::new()).unwrap();
+        player(plan, &mut begun, &mut Vec::new()).unwrap();
         let items = begun.pod_metrics.iter();
         items.map(|item| item.usage("cpu", None)).collect()
     };
@@ -1355,14 +1364,14 @@ fn a_total_is_what_the_pods_use_that_have_a_container() {
     for trace in ["cpu\n0s,300m", "cpu\n0s,x1", "proxy=cpu\n0s,100m"] {
         let plan = plan("1m", &format!("time,{trace}\n"));
         let mut begun = snapshot.clone();
-        Player::new(plan, &mut begun, &mut Vec::new()).unwrap();
+        player(plan, &mut begun, &mut Vec::new()).unwrap();
         let used = |item: &PodMetrics| item.usage("cpu", None);
         let shares: Vec<_> = begun.pod_metrics.iter().map(|item| used(item)).collect();
         let as_before: Vec<_> = snapshot.pod_metrics.iter().map(|item| used(item)).collect();
         assert_eq!(shares, as_before, "{trace}");
     }
     let percent = plan("1m", "time,proxy=cpu\n0s,50%\n");
-    let failed = Player::new(percent, &mut snapshot, &mut Vec::new()).unwrap_err();
+    let failed = player(percent, &mut snapshot, &mut Vec::new()).unwrap_err();
     assert_eq!(
         failed.message,
         "the trace load.csv:2: column 2: some pods lack the container, so a percentage has no base"

@@ -38,17 +38,6 @@ impl MetricTarget {
         }
     }
 
-    /// Returns the amount of the target; `None` for a utilization.
-    pub(super) fn amount(&self) -> Option<&Quantity> {
-        self.average_value.as_ref().or(self.value.as_ref())
-    }
-
-    /// Returns the target as a percentage of the request, if it is a utilization.
-    pub(super) fn utilization(&self) -> Option<i32> {
-        self.average_utilization
-            .filter(|_| self.average_value.is_none())
-    }
-
     /// Returns the target with another amount.
     pub(super) fn with_amount(&self, amount: &Quantity) -> Self {
         Self {

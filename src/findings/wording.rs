@@ -18,11 +18,7 @@ pub(crate) fn told(said: [&str; 2]) -> String {
 
 /// Returns a target as stated, without rounding.
 pub(crate) fn exact(target: &MetricTarget) -> String {
-    match (target.average_utilization, target.amount()) {
-        (Some(percent), _) => format!("{percent}%"),
-        (None, Some(amount)) => exact_quantity(amount),
-        (None, None) => String::new(),
-    }
+    target.worded(exact_quantity).unwrap_or_default()
 }
 
 /// `it`, `them`

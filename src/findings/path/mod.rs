@@ -171,16 +171,9 @@ fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     value(scale, (shown / parts * unit).round() as i64)
 }
 
+/// Returns a target, rounded.
 pub(crate) fn target(target: &MetricTarget) -> String {
-    match (
-        &target.average_value,
-        target.average_utilization,
-        &target.value,
-    ) {
-        (Some(amount), ..) | (None, None, Some(amount)) => quantity(amount),
-        (None, Some(percent), _) => format!("{percent}%"),
-        (None, None, None) => String::new(),
-    }
+    target.worded(quantity).unwrap_or_default()
 }
 
 /// Whether a limit of a kind changes the replicas of a decision.

@@ -281,39 +281,27 @@ pub(in crate::report) fn current_and_target(
                 .or_else(|| Some(amount_of(Some(spec), amount?)))
         })
         .unwrap_or_else(|| "<unknown>".to_owned());
-    let target = spec.target().cloned().unwrap_or_default();
-    let average = target.average_value.is_some() && spec.is_total();
-    let target = match (
-        target.average_utilization,
-        &target.average_value,
-        &target.value,
-    ) {
-        (Some(percent), ..) => format!("{percent}%"),
-        (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
-        (None, None, None) => "-".to_owned(),
-    };
-    let average = if average { " (avg)" } else { "" };
-    format!("{label}: {current}/{target}{average}")
+    let target = spec.target();
+    let is_average = spec.is_total() && target.is_some_and(|it| it.average_value.is_some());
+    let wanted = target.and_then(|it| it.worded(quantity));
+    let average = if is_average { " (avg)" } else { "" };
+    format!(
+        "{label}: {current}/{}{average}",
+        wanted.as_deref().unwrap_or("-")
+    )
 }
 
 fn target(metric: &MetricStep) -> String {
-    let per_pod = if metric.is_total() { " per pod" } else { "" };
     let target = &metric.target;
-    let worded = if metric.is_resource() {
+    let amount = if metric.is_resource() {
         quantity
     } else {
         plain_quantity
     };
-    match (
-        &target.average_value,
-        target.average_utilization,
-        &target.value,
-    ) {
-        (Some(average), ..) => format!("{}{per_pod}", worded(average)),
-        (None, Some(percent), _) => format!("{percent}%"),
-        (None, None, Some(value)) => worded(value),
-        (None, None, None) => "-".to_owned(),
-    }
+    let is_average = metric.is_total() && target.average_value.is_some();
+    let per_pod = if is_average { " per pod" } else { "" };
+    let text = target.worded(|it| format!("{}{per_pod}", amount(it)));
+    text.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Describes the ratios that change nothing.

@@ -254,10 +254,7 @@ impl MetricSpec {
     /// Whether the controller compares the metric with a share of the requests, which depends on the fields of its
     /// target.
     pub(crate) fn is_utilization(&self) -> bool {
-        self.is_resource()
-            && self.target().is_some_and(|target| {
-                target.average_value.is_none() && target.average_utilization.is_some()
-            })
+        self.is_resource() && self.target().is_some_and(|it| it.utilization().is_some())
     }
 
     /// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
@@ -595,6 +592,23 @@ impl MetricTarget {
             _ => {}
         }
         target
+    }
+
+    /// Returns the amount of the target; `None` for a utilization.
+    pub(crate) fn amount(&self) -> Option<&Quantity> {
+        self.average_value.as_ref().or(self.value.as_ref())
+    }
+
+    /// Returns the target as a percentage of the request, if it is a utilization. An average has precedence.
+    pub(crate) fn utilization(&self) -> Option<i32> {
+        self.average_utilization
+            .filter(|_| self.average_value.is_none())
+    }
+
+    /// Returns the target as text: a percentage, or an amount in the words of the caller; `None` if it is empty.
+    pub(crate) fn worded(&self, amount: impl FnOnce(&Quantity) -> String) -> Option<String> {
+        let percent = self.utilization().map(|it| format!("{it}%"));
+        percent.or_else(|| self.amount().map(amount))
     }
 }
 

@@ -197,14 +197,9 @@ fn text(target: Option<&MetricTarget>, typed: bool) -> Reported {
 
 /// The value of a target.
 pub(super) fn reported(target: &MetricTarget) -> Reported {
-    match (
-        target.average_utilization,
-        &target.average_value,
-        &target.value,
-    ) {
-        (Some(percent), ..) => Reported::Text(format!("{percent}%")),
-        (_, Some(value), _) | (.., Some(value)) => Reported::Amount(value.clone()),
-        _ => Reported::Text(String::new()),
+    match (target.utilization(), target.amount()) {
+        (None, Some(amount)) => Reported::Amount(amount.clone()),
+        (percent, _) => Reported::Text(percent.map(|it| format!("{it}%")).unwrap_or_default()),
     }
 }
 

@@ -7,7 +7,7 @@ use super::remedy::Remedy;
 use crate::words::sentence;
 
 /// A remedy, in the imperative: an action, something to wait for, or a choice between the two.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Advice {
     /// The kind of advice.
     pub(crate) remedy: Remedy,

@@ -4,10 +4,9 @@ use serde::Serialize;
 
 use super::about::About;
 use super::advice::Advice;
-use super::command::Command;
 use super::remedy::Remedy;
 use super::scope::Aspect;
-use super::{Code, Finding, Severity, find};
+use super::{Code, Finding, Severity};
 use crate::pass::Pass;
 
 /// A finding, worded. Serializes as the published object.
@@ -72,14 +71,8 @@ impl FindingView {
 
 /// Creates the published form of the findings about a pass.
 pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
-    let of_running = pass.input.as_running().map(|input| {
-        let running = Pass::with(input, pass.remembered.clone());
-        views(&running, &find(&running))
-    });
-    let all = findings.iter();
-    let mut views: Vec<FindingView> = all
-        .map(|it| view(pass, it, findings, of_running.as_deref()))
-        .collect();
+    let all = findings.iter().map(|it| view(pass, it, findings));
+    let mut views: Vec<FindingView> = all.collect();
     // Where an assumption is the cause, there is no advice to follow.
     let without = views.iter().filter(|it| it.advice().is_empty());
     let silent: Vec<Code> = without.map(|it| it.code).collect();
@@ -91,14 +84,8 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     views
 }
 
-/// Returns one published finding. If a template is assumed, `of_running` are the findings about what runs: a command
-/// changes running objects only if those findings advise it, too.
-fn view(
-    pass: &Pass,
-    finding: &Finding,
-    found: &[Finding],
-    of_running: Option<&[FindingView]>,
-) -> FindingView {
+/// Returns one published finding.
+fn view(pass: &Pass, finding: &Finding, found: &[Finding]) -> FindingView {
     let about = About::new(pass, finding, found);
     let facts = finding.facts.kind();
     let mut evidence = facts.evidence(&about);
@@ -107,11 +94,9 @@ fn view(
         None if pass.input.evidence.past.is_some() => facts.advice(&about).of_past(),
         None => about.correct(facts.advice(&about), &mut evidence),
     };
-    if let Some(of_running) = of_running {
-        let same = of_running.iter().filter(|it| it.code == finding.code());
-        let advised = same.flat_map(|it| &it.advice.commands).collect::<Vec<_>>();
-        let is_kept = |it: &Command| it.edits.is_none() || advised.contains(&it);
-        advice.commands.retain(is_kept);
+    // An edit that follows from requests that no pod has yet may be wrong for the template that runs.
+    if pass.input.assumes_template() {
+        advice.commands.retain(|it| it.edits.is_none());
     }
     let flags = &pass.input.command_flags;
     let commands = advice.commands.iter();

@@ -81,26 +81,10 @@ impl Input {
         self.observed.as_deref().unwrap_or(&self.snapshot)
     }
 
-    /// Returns the input as it was read, if a template of the target is assumed that no pods run yet, or pods that
-    /// would have to be created first.
-    pub(crate) fn as_running(&self) -> Option<Self> {
+    /// Whether a template of the target is assumed that no pods run yet, or pods that would have to be created first.
+    pub(crate) fn assumes_template(&self) -> bool {
         let is_first = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
-        let running = self.surroundings.running.as_deref();
-        if running.is_none() && !self.notes.iter().any(is_first) {
-            return None;
-        }
-        let mut input = self.clone();
-        input.snapshot = self.as_observed().clone();
-        input.observed = None;
-        input.surroundings.running = None;
-        // Its containers have all run.
-        let is_new = |note: &Note| matches!(note.subject, Subject::UsageUnknown { .. });
-        input.notes.retain(|note| !is_first(note) && !is_new(note));
-        let target = &input.snapshot.hpa.spec.scale_target_ref;
-        if let Some((own, running)) = input.surroundings.workload_mut(target).zip(running) {
-            own.clone_from(running);
-        }
-        Some(input)
+        self.surroundings.running.is_some() || self.notes.iter().any(is_first)
     }
 
     /// Keeps the snapshot as it was read, if this one differs from it, and then drops facts about the past pass, which

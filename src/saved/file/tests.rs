@@ -379,6 +379,56 @@ fn yaml_numbers_are_read_as_kubectl_would_send_them() {
     }
 }
 
+/// In go-yaml, what `strconv.ParseFloat` does not read is a string.
+#[test]
+fn a_number_too_large_for_a_float_is_a_string() {
+    let pod = |labels: &str| format!("# ö 1e400\nkind: Pod\nmetadata:\n  labels: {labels}\n");
+    let nines = "9".repeat(310);
+    for (labels, value) in [
+        ("{v: 31e4082}", "31e4082"),
+        ("{v: -9e99999}", "-9e99999"),
+        ("{v: +1.5E+400}", "+1.5E+400"),
+        ("{v: 1_0e400}", "1_0e400"),
+        ("{v: .9e999}", ".9e999"),
+        ("{v: 08e400}", "08e400"),
+        ("{v: 0x1ffffffffffffffff}", "0x1ffffffffffffffff"),
+        ("\n    w: &w 1e400 # c\n    v: *w", "1e400"),
+        (
+            "\n    w: 1e400\n    1e500: 2e400\n    v: |-\n      1e400",
+            "1e400",
+        ),
+        ("{w: 'it''s 1e400', v: 1e400 1e400}", "1e400 1e400"),
+        ("{w: 1e400, v: \"1e400\"}", "1e400"),
+        (&format!("{{v: {nines}}}"), &nines),
+    ] {
+        let objects = read(&pod(labels)).unwrap_or_else(|e| panic!("{labels}: {e}"));
+        assert_eq!(objects.pods[0].labels.get("v"), Some(value), "{labels}");
+    }
+    for (labels, said) in [
+        ("{v: .inf}", "in:4:15: not a finite number"),
+        ("{v: -.inf}", "in:4:15: not a finite number"),
+        ("{v: 1e400, w: .inf}", "in:4:27: not a finite number"),
+        ("{v: !!float 1e400}", "in:4:23: not a finite number"),
+        // Underflow is no error in Go.
+        (
+            "{v: 1e-400}",
+            "in:4:15: metadata.labels.v: an integer, expected a string",
+        ),
+        (
+            "{v: 1e400}\n a: b",
+            "in:5:2: while parsing a block mapping, did not find expected key",
+        ),
+    ] {
+        assert_eq!(refusal(&pod(labels)), format!("failed to read {said}"));
+    }
+    let values = "image:\n  tag: 31e4082\n";
+    assert_eq!(
+        refusal(values),
+        "failed to read in:1:1: not a Kubernetes object: it has no kind"
+    );
+    assert!(super::yaml::has_no_object(values));
+}
+
 #[test]
 fn an_input_has_an_end() {
     assert_eq!(

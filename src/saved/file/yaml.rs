@@ -1,7 +1,7 @@
 //! YAML, which is converted to JSON first, as in kubectl, so that a number is read as kubectl would send
 //! it, and one reader serves both. This is the only place that reads YAML.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
 use serde_yaml::budget::BudgetBreach;
-use serde_yaml::options::DuplicateKeyPolicy;
+use serde_yaml::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
@@ -40,21 +40,17 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         }
         unique => (unique, false),
     };
-    let documents = read.map_err(|e| {
-        let place = e.location().map(place_of);
-        let is_of_key = matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. });
-        let key = is_of_key.then(|| key_of_no_field(text)).flatten();
-        let (path, message) = match key {
-            Some((path, kind)) => (path, format!("{kind} as a key, expected a string")),
-            None => (FieldPath::default(), message_of(&e, text.len())),
-        };
-        let error = unreadable(origin, place, &path, &message);
-        if is_of_helm(text) {
-            error.hint(MANIFESTS_OF_HELM)
-        } else {
-            error
+    let documents = match read {
+        Ok(documents) => documents,
+        Err(e) if is_non_finite(&e) => {
+            return match with_overflows_quoted(text) {
+                Ok(quoted) if quoted != text => self::read(&quoted, origin, objects),
+                Ok(_) => Err(fault_of(&e, text, origin)),
+                Err(other) => Err(fault_of(&other, text, origin)),
+            };
         }
-    })?;
+        Err(e) => return Err(fault_of(&e, text, origin)),
+    };
     if documents.is_empty() {
         let is_empty = text.trim().is_empty();
         let what = if is_empty {
@@ -82,13 +78,78 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
     Ok(())
 }
 
+/// Returns the error for a text that cannot be read as YAML.
+fn fault_of(e: &serde_yaml::Error, text: &str, origin: &str) -> Error {
+    let place = e.location().map(place_of);
+    let is_of_key = matches!(e.without_snippet(), serde_yaml::Error::Unexpected { .. });
+    let key = is_of_key.then(|| key_of_no_field(text)).flatten();
+    let (path, message) = match key {
+        Some((path, kind)) => (path, format!("{kind} as a key, expected a string")),
+        None => (FieldPath::default(), message_of(e, text.len())),
+    };
+    let error = unreadable(origin, place, &path, &message);
+    if is_of_helm(text) {
+        error.hint(MANIFESTS_OF_HELM)
+    } else {
+        error
+    }
+}
+
+fn is_non_finite(e: &serde_yaml::Error) -> bool {
+    matches!(
+        e.without_snippet(),
+        serde_yaml::Error::NonFiniteFloat { .. }
+    )
+}
+
+/// Returns a text in which each number that is too large for a float is in quotes: go-yaml reads it as a string
+/// (`resolve`, because `strconv.ParseFloat` fails), such as the abbreviated hash `31e4082` of a commit.
+///
+/// # Errors
+///
+/// The text cannot be read as YAML, whatever its numbers are.
+fn with_overflows_quoted(text: &str) -> Result<String, serde_yaml::Error> {
+    let mut places = BTreeSet::new();
+    for document in &trees(text)? {
+        infinite(document, &mut places);
+    }
+    let (mut quoted, mut copied) = (String::with_capacity(text.len()), 0);
+    for start in places {
+        let number = number_at(text, start);
+        let digits = number.trim_start_matches(['+', '-']);
+        // Infinity itself is no number of JSON, for kubectl too.
+        if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
+        quoted.push_str(&text[copied..start]);
+        quoted.extend(["\"", number, "\""]);
+        copied = start + number.len();
+    }
+    quoted.push_str(&text[copied..]);
+    Ok(quoted)
+}
+
+/// Adds the places in the text at which the infinite values of a node are written.
+fn infinite(node: &Spanned<Tree>, places: &mut BTreeSet<usize>) {
+    if let Tree::Infinite = node.value {
+        let at = node.defined.span().byte_offset();
+        places.extend(at.and_then(|at| usize::try_from(at).ok()));
+    }
+    for (_, inner) in node.value.inner() {
+        infinite(inner, places);
+    }
+}
+
+/// Returns the number at a place of a text; empty if there is something else, such as a tag.
+fn number_at(text: &str, start: usize) -> &str {
+    let rest = text.get(start..).unwrap_or_default();
+    let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+    &rest[..rest.find(|c| !is_of_number(c)).unwrap_or(rest.len())]
+}
+
 /// Whether a text is YAML, or JSON, without anything that states a kind.
 pub(super) fn has_no_object(text: &str) -> bool {
-    documents::<Spanned<Tree>>(
-        text.trim_start_matches('\u{feff}'),
-        DuplicateKeyPolicy::LastWins,
-    )
-    .is_ok_and(|all| {
+    trees(text.trim_start_matches('\u{feff}')).is_ok_and(|all| {
         let kind = PlaceStep::Field("kind".to_owned());
         let mut steps = all.iter().flat_map(|document| document.value.inner());
         !steps.any(|(step, _)| step.as_ref() == Ok(&kind))
@@ -111,11 +172,11 @@ fn is_of_helm(text: &str) -> bool {
 ///
 /// A document has several objects, of which kubectl sees parts.
 fn repeated(text: &str, origin: &str) -> Result<Option<Note>, Error> {
-    let Ok(trees) = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins) else {
+    let Ok(documents) = trees(text) else {
         return Ok(None);
     };
     let mut found = Vec::new();
-    for document in &trees {
+    for document in &documents {
         let tree = &document.value;
         let earlier = found.len();
         tree.repeated(&mut FieldPath::default(), &mut found);
@@ -191,6 +252,14 @@ fn documents<'t, T: Deserialize<'t>>(
     serde_yaml::from_multiple_with_options(text, options)
 }
 
+/// Returns the nodes of the documents of a text, with their places and all repeated keys.
+fn trees(text: &str) -> Result<Vec<Spanned<Tree>>, serde_yaml::Error> {
+    let mut options = yaml::options(text.len());
+    options.duplicate_keys = DuplicateKeyPolicy::LastWins;
+    options.non_finite_float_policy = NonFiniteFloatPolicy::PassThrough;
+    serde_yaml::from_multiple_with_options(text, options)
+}
+
 /// A YAML document that can be an object. Any other document is rejected as soon as that is clear, however
 /// much follows.
 struct YamlDocument(serde_json::Map<String, serde_json::Value>);
@@ -225,8 +294,8 @@ impl<'de> Deserialize<'de> for YamlDocument {
 /// Returns the position of a field in a document, or of the closest thing around it. The text is read
 /// again for this, because reading it does not keep positions.
 fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)> {
-    let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
-    let mut node = trees.get(document)?;
+    let documents = trees(text).ok()?;
+    let mut node = documents.get(document)?;
     for step in &path.0 {
         let mut inner = node.value.inner().into_iter().rev();
         let Some((_, next)) = inner.find(|(own, _)| own.as_ref() == Ok(step)) else {
@@ -257,6 +326,8 @@ fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
 /// The nodes of a YAML document.
 enum Tree {
     Null,
+    /// A number that is infinite, or too large for a float.
+    Infinite,
     Scalar(String),
     List(Vec<Spanned<Tree>>),
     Map(Vec<(Tree, Spanned<Tree>)>),
@@ -275,6 +346,7 @@ impl Tree {
     fn step(&self) -> Result<PlaceStep, &'static str> {
         match self {
             Self::Null => Err("null"),
+            Self::Infinite => Err("a number"),
             Self::Scalar(name) => Ok(PlaceStep::Field(name.clone())),
             Self::List(_) => Err("a list"),
             Self::Map(_) => Err("an object"),
@@ -284,7 +356,7 @@ impl Tree {
     /// Returns the inner nodes, each with the step to it. `Err` has the kind of a key that is not a field name.
     fn inner(&self) -> Vec<(Result<PlaceStep, &'static str>, &Spanned<Self>)> {
         match self {
-            Self::Null | Self::Scalar(_) => Vec::new(),
+            Self::Null | Self::Infinite | Self::Scalar(_) => Vec::new(),
             Self::List(elements) => {
                 let places = (0..).map(|place| Ok(PlaceStep::Element(place)));
                 places.zip(elements).collect()
@@ -353,8 +425,15 @@ impl<'de> Deserialize<'de> for Tree {
                 visit_i128: i128,
                 visit_u64: u64,
                 visit_u128: u128,
-                visit_f64: f64,
                 visit_str: &str,
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
+                if value.is_infinite() {
+                    Ok(Tree::Infinite)
+                } else {
+                    Ok(Tree::Scalar(value.to_string()))
+                }
             }
 
             fn visit_unit<E>(self) -> Result<Tree, E> {

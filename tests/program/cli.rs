@@ -681,12 +681,12 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             b"\x7fELF\xff\xfe",
-            "failed to read IN: not text (byte 4 is not UTF-8)",
+            "failed to read IN: not text (byte 0 is a control character)",
             None,
         ),
         (
             b"\x1f\x8b\x08\x00",
-            "failed to read IN: not text (byte 1 is not UTF-8)",
+            "failed to read IN: not text (byte 0 is a control character)",
             Some("it is compressed with gzip: unpack it first"),
         ),
         (

@@ -216,14 +216,18 @@ fn within(from: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Converts a text that begins with a byte order mark of UTF-16; returns anything else as it is.
+/// Converts a text that begins with a byte order mark of UTF-16, in which what is no character becomes U+FFFD; returns
+/// anything else as it is.
 fn in_utf8(bytes: Vec<u8>) -> Vec<u8> {
     let unit: fn([u8; 2]) -> u16 = match bytes.as_slice() {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
         _ => return bytes,
     };
-    let units = bytes[2..].chunks_exact(2).map(|it| unit([it[0], it[1]]));
+    let units = bytes[2..].chunks(2).map(|it| match *it {
+        [first, second] => unit([first, second]),
+        _ => 0xfffd,
+    });
     String::from_utf16_lossy(&units.collect::<Vec<_>>()).into_bytes()
 }
 
@@ -400,16 +404,23 @@ pub fn plain(e: &io::Error) -> String {
     }
 }
 
+/// Returns a text in which invalid UTF-8 becomes U+FFFD, as in kubectl (`unicode.BOMOverride`), unless it also has
+/// control characters: then it is no text.
 fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        let error = Error::usage(format!(
-            "failed to read {origin}: not text (byte {at} is not UTF-8)"
-        ));
-        match e.as_bytes() {
-            [0x1f, 0x8b, ..] => error.hint("it is compressed with gzip: unpack it first"),
-            _ => error,
-        }
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(e) => e.into_bytes(),
+    };
+    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r".contains(byte);
+    let Some(at) = bytes.iter().position(is_control) else {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    };
+    let error = Error::usage(format!(
+        "failed to read {origin}: not text (byte {at} is a control character)"
+    ));
+    Err(match &bytes[..] {
+        [0x1f, 0x8b, ..] => error.hint("it is compressed with gzip: unpack it first"),
+        _ => error,
     })
 }
 

@@ -430,6 +430,33 @@ fn a_number_too_large_for_a_float_is_a_string() {
 }
 
 #[test]
+fn what_is_not_utf_8_is_replaced_unless_it_is_no_text() {
+    let pod = b"# R\xe9gion\nkind: Pod\nmetadata: {name: a}\n";
+    let mut utf_16 = vec![0xff, 0xfe];
+    let marked = "kind: Pod\nmetadata: {name: a} #";
+    utf_16.extend(marked.encode_utf16().flat_map(u16::to_le_bytes));
+    utf_16.push(b'x');
+    for bytes in [pod.to_vec(), utf_16] {
+        let text = text_of(within(&*bytes, 0, 1 << 10).unwrap(), "in").unwrap();
+        assert_eq!(text.matches('\u{fffd}').count(), 1, "{text}");
+        assert_eq!(read(&text).unwrap().pods.len(), 1, "{text}");
+    }
+    for (bytes, said, hint) in [
+        (&b"\x89PNG\r\n\x1a\n\0"[..], "byte 6", None),
+        (b"a: \xe9\x7f", "byte 4", None),
+        (
+            b"\x1f\x8b\x08\0",
+            "byte 0",
+            Some("it is compressed with gzip: unpack it first"),
+        ),
+    ] {
+        let error = text_of(bytes.to_vec(), "in").expect_err(said);
+        let message = format!("failed to read in: not text ({said} is a control character)");
+        assert_eq!((error.message, error.hint.as_deref()), (message, hint));
+    }
+}
+
+#[test]
 fn an_input_has_an_end() {
     assert_eq!(
         within(&b"abc"[..], 3, 3).expect("as much as may be"),

@@ -105,11 +105,14 @@ pub(super) struct AuthenticationRef {
     pub(super) kind: Option<String>,
 }
 
-/// An absent map differs from an empty one.
+/// An absent map differs from an empty one. The API server drops keys without a value
+/// (`PruneNonNullableNullsWithoutDefaults`).
 fn metadata<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeMap<String, Json>>, D::Error> {
-    unique_map(deserializer).map(Some)
+    let mut stated: BTreeMap<String, Json> = unique_map(deserializer)?;
+    stated.retain(|_, value| !value.is_null());
+    Ok(Some(stated))
 }
 
 impl ManifestSpec {

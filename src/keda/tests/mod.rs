@@ -340,6 +340,25 @@ fn what_keda_drops() {
     }
 }
 
+/// The API server drops keys without a value, as in the examples of KEDA's documentation.
+#[test]
+fn a_key_without_a_value_is_absent() {
+    let with = |key: &str| {
+        let mut trigger = prometheus();
+        trigger["metadata"][key] = json!(null);
+        at(0, &trigger)
+    };
+    assert_eq!(metrics(&with("namespace")), metrics(&at(0, &prometheus())));
+    let refused = KedaHpa::of(&with("threshold"), None).expect_err("refused");
+    assert_eq!(
+        refused.to_string(),
+        "spec.triggers[0].metadata.threshold: required"
+    );
+    let metadata = json!({"name": "web", "labels": {"a": null}, "annotations": {"a": null}});
+    let spec = json!({"scaleTargetRef": {"name": "web"}, "triggers": [cron()]});
+    assert_eq!(hpa(&object(metadata, spec)).name, "keda-hpa-web");
+}
+
 /// A value from a TriggerAuthentication comes before the metadata's (`order` in the `keda` tag). For `mysql`, this only
 /// applies to a whole connection string (`parseMySQLMetadata`).
 #[test]

@@ -90,6 +90,37 @@ fn a_list_may_have_null_for_metadata() {
     }
 }
 
+/// The API server of these versions makes a selector of the labels of the template.
+#[test]
+fn a_selector_has_the_default_of_its_version() {
+    let labels = Some("app=web");
+    for (version, kind, stated, expected) in [
+        ("v1", "ReplicationController", "{}", labels),
+        ("v1", "ReplicationController", "{a: b}", Some("a=b")),
+        ("extensions/v1beta1", "Deployment", "null", labels),
+        ("apps/v1beta1", "Deployment", "null", labels),
+        ("apps/v1beta1", "StatefulSet", "null", labels),
+        (
+            "apps/v1beta1",
+            "StatefulSet",
+            "{matchLabels: {a: b}}",
+            Some("a=b"),
+        ),
+        ("apps/v1beta2", "Deployment", "null", None),
+        ("apps/v1", "Deployment", "null", None),
+    ] {
+        let text = format!(
+            "kind: {kind}\napiVersion: {version}\nmetadata: {{name: web}}\nspec:\n  selector: {stated}\n  \
+             template: {{metadata: {{labels: {{app: web}}}}}}\n"
+        );
+        let objects = read(&text).unwrap();
+        let selector = objects.workloads[0].pod_selector();
+        let found = selector.map(|own| own.to_string());
+        assert_eq!(found.as_deref(), expected, "{version} {kind} {stated}");
+        assert_ne!(objects.workloads[0].group, "extensions");
+    }
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_text() {
     for text in [POD, "kind: Pod\napiVersion: v1\n"] {

@@ -196,9 +196,7 @@ impl Objects {
             | ("batch", "Job")
             | ("argoproj.io", "Rollout") => {
                 let fields = RawFields::deserialize(fields)?.0;
-                // Up to 1.15, both groups served the same objects.
-                let group = if group == "extensions" { "apps" } else { group };
-                let object = workload(&fields, source, group, kind)?;
+                let object = workload(&fields, source, api_version, kind)?;
                 let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
                 self.undecoded_workloads.push(whole.transpose()?);

@@ -53,7 +53,7 @@ struct WorkloadRef {
 pub(super) fn workload<E: Error>(
     fields: &BTreeMap<String, &RawValue>,
     source: SourceText<'_>,
-    group: &str,
+    api_version: &str,
     kind: &str,
 ) -> Result<Workload, E> {
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
@@ -93,9 +93,20 @@ pub(super) fn workload<E: Error>(
     if let Some(own) = strategy.as_mut().filter(|_| kind != "Rollout") {
         (own.canary, own.blue_green) = (None, None);
     }
-    let selector = match (kind, spec.selector) {
-        ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
-        (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,
+    let selector = match spec.selector {
+        None => None,
+        Some(raw) if kind == "ReplicationController" => selector_of_controller(raw, source)?,
+        Some(raw) => Some(read_raw(raw, source)?),
+    };
+    let default = template
+        .as_ref()
+        .filter(|_| has_default_selector(api_version, kind))
+        .and_then(labels_selector);
+    // Up to 1.15, both groups served the same objects.
+    let group = match api_version.split_once('/') {
+        Some(("extensions", _)) => "apps",
+        Some((group, _)) => group,
+        None => "",
     };
     let status: WorkloadStatus = part(fields, "status", source)?;
     let stated: StatedStatus = part(fields, "status", source)?;
@@ -108,7 +119,7 @@ pub(super) fn workload<E: Error>(
         kind: kind.to_owned(),
         metadata: part(fields, "metadata", source)?,
         replicas,
-        selector,
+        selector: selector.or(default),
         strategy,
         ordinals,
         paused,
@@ -126,33 +137,37 @@ pub(super) fn workload<E: Error>(
     })
 }
 
-/// Reads the selector of a ReplicationController. If it selects nothing, the API server makes it select the labels of
-/// the template (`SetDefaults_ReplicationController`).
+/// Reads the selector of a ReplicationController; an empty one counts as absent.
 fn selector_of_controller<E: Error>(
-    raw: Option<&RawValue>,
-    template: Option<&Pod>,
+    raw: &RawValue,
     source: SourceText<'_>,
 ) -> Result<Option<LabelSelector>, E> {
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
     struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
-    let stated = match raw {
-        Some(raw) => Some(read_raw::<StringMap, E>(raw, source)?.0),
-        None => None,
-    };
-    let labels = template
-        .into_iter()
-        .flat_map(|template| template.labels.iter());
-    let default: BTreeMap<String, String> = labels
-        .map(|(key, value)| (key.into(), value.into()))
-        .collect();
-    let match_labels = if default.is_empty() {
-        stated
-    } else {
-        stated.filter(|stated| !stated.is_empty()).or(Some(default))
-    };
-    Ok(match_labels.map(|match_labels| LabelSelector {
+    let StringMap(match_labels) = read_raw(raw, source)?;
+    Ok(selector_of(match_labels))
+}
+
+/// Whether the API server makes an object of this version that states no selector select the labels of its template
+/// (`SetDefaults_ReplicationController`, `SetDefaults_Deployment` and others up to 1.15).
+fn has_default_selector(api_version: &str, kind: &str) -> bool {
+    kind == "ReplicationController" || matches!(api_version, "apps/v1beta1" | "extensions/v1beta1")
+}
+
+/// Returns the selector of the labels of a template, if it has labels.
+fn labels_selector(template: &Pod) -> Option<LabelSelector> {
+    let labels = template.labels.iter();
+    selector_of(
+        labels
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect(),
+    )
+}
+
+fn selector_of(match_labels: BTreeMap<String, String>) -> Option<LabelSelector> {
+    (!match_labels.is_empty()).then(|| LabelSelector {
         match_labels,
         ..LabelSelector::default()
-    }))
+    })
 }

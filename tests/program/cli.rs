@@ -324,8 +324,8 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let again = run("explain web -f", &[path, "-o", "json"], "");
     let saved = again.json();
     assert_eq!(saved["outcome"], object["outcome"]);
-    // It did not exist in a complete capture, or in one with other Deployments.
-    for parts in [vec![&*missing, STATE], vec![HPA, &other]] {
+    // It did not exist in a complete capture, or in one that lists Deployments of a cluster.
+    for parts in [vec![&*missing, STATE], vec![HPA, LISTED]] {
         let page = run("explain web -f -", &[], &documents(&parts))
             .quiet()
             .text();
@@ -337,6 +337,39 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     }
 }
 
+/// A list of a cluster, with a Deployment.
+const LISTED: &str = "\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: other, namespace: shop, uid: u-2}
+  spec: {replicas: 2, selector: {matchLabels: {app: other}}}
+";
+
+/// Manifests, also in a list, and single objects of a cluster say nothing about others, whatever the HPA is.
+#[test]
+fn only_a_list_of_a_cluster_says_what_does_not_exist() {
+    let stored = HPA.replace("namespace: shop}", "namespace: shop, uid: u-1}");
+    let (_, single) = LISTED.split_once("- ").expect("an item");
+    let single = single.replace("\n  ", "\n");
+    let made = |text: &str| text.replace(", uid: u-2", "");
+    for (name, other, lacks) in [
+        ("a list", LISTED.to_owned(), false),
+        ("a list of manifests", made(LISTED), true),
+        ("an object", single.clone(), true),
+        ("a manifest", made(&single), true),
+    ] {
+        for hpa in [HPA, &stored] {
+            let input = documents(&[hpa, &other]);
+            let page = run("explain web -f -", &[], &input).quiet().text();
+            let is_lacking = page.contains("UNKNOWN: THE INPUT HAS NO TARGET");
+            assert_eq!(is_lacking, lacks, "{name}: {page}");
+            assert_eq!(page.contains("CANNOT SCALE"), !lacks, "{name}: {page}");
+        }
+    }
+}
 /// Saved, a manifest is what it was: the pods that were assumed are in no cluster.
 #[test]
 fn assumed_pods_are_not_saved() {

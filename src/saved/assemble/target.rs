@@ -23,6 +23,8 @@ use crate::snapshot::{Scale, ScaleError};
 pub(super) struct ScaleLookup<'o> {
     scales: Groups<'o, &'o ScaleObject>,
     workloads: Groups<'o, &'o Workload>,
+    /// The kinds and namespaces of workloads that the input lists.
+    listed: Vec<(&'o str, &'o str)>,
     default_namespace: &'o str,
     /// Whether objects missing in the input did not exist.
     is_complete: bool,
@@ -36,10 +38,16 @@ impl<'o> ScaleLookup<'o> {
         let Objects {
             scales,
             workloads,
+            listed_workloads,
             state,
             ..
         } = objects;
+        let stated = |namespace: &'o Option<String>| namespace.as_deref();
+        let listed = listed_workloads.iter();
         Self {
+            listed: listed
+                .map(|(kind, own)| (&**kind, stated(own).unwrap_or(default_namespace)))
+                .collect(),
             scales: grouped(scales, |it| &it.metadata.name),
             workloads: grouped(workloads, |it| &it.metadata.name),
             default_namespace,
@@ -52,6 +60,7 @@ impl<'o> ScaleLookup<'o> {
     fn among(workloads: &'o [Workload], hpa: &'o Hpa) -> Self {
         Self {
             scales: Groups::new(),
+            listed: Vec::new(),
             workloads: grouped(workloads, |it| &it.metadata.name),
             default_namespace: &hpa.namespace,
             is_complete: true,
@@ -151,15 +160,12 @@ impl ScaleLookup<'_> {
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
-    /// Whether the input has any object of the target's kind in the HPA's namespace. Manifests are a selection, and say
-    /// nothing about what else exists.
+    /// Whether the input lists objects of the target's kind in the HPA's namespace. Manifests, and objects that are in
+    /// no list, are a selection, and say nothing about what else exists.
     fn lists_kind_for(&self, hpa: &Hpa) -> bool {
-        let kind = &hpa.spec.scale_target_ref.kind;
-        self.workloads.values().flatten().any(|workload| {
-            workload.kind.eq_ignore_ascii_case(kind)
-                && self.is_beside(&workload.metadata, hpa)
-                && !(hpa.uid.is_none() && workload.is_manifest())
-        })
+        let target = &hpa.spec.scale_target_ref;
+        let mut listed = self.listed.iter();
+        listed.any(|(kind, namespace)| target.is_kind(kind) && *namespace == hpa.namespace)
     }
 
     /// Returns the target's replica count until now, if one of its Scales says since when.

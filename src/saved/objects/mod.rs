@@ -47,6 +47,8 @@ pub struct Objects {
     pub are_manifests: bool,
     /// Objects that create pods.
     pub workloads: Vec<Workload>,
+    /// The kinds and namespaces of those in lists from a cluster: an object that such a list lacks did not exist.
+    pub listed_workloads: BTreeSet<(String, Option<String>)>,
     /// The same objects, complete and in the same order; `None` for those that are not manifests.
     pub undecoded_workloads: Vec<Option<Undecoded>>,
     /// KEDA's ScaledObjects.

@@ -197,6 +197,10 @@ impl Objects {
             | ("argoproj.io", "Rollout") => {
                 let fields = RawFields::deserialize(fields)?.0;
                 let object = workload(&fields, source, api_version, kind)?;
+                if depth > 0 && !object.is_manifest() {
+                    let place = (kind.to_owned(), object.metadata.namespace.clone());
+                    self.listed_workloads.insert(place);
+                }
                 let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
                 self.undecoded_workloads.push(whole.transpose()?);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::assemble::{asked, has_own_scale, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::{go, names};
 use crate::apiserver::default::{DroppedField, drop_disabled};
 use crate::error::listed;
@@ -50,7 +51,7 @@ fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         .chain(no_target(snapshot, input))
         .chain(missing(snapshot, input))
         .chain(last_read(snapshot))
-        .chain(last_failure(snapshot))
+        .chain(last_failures(snapshot))
         .collect()
 }
 
@@ -500,24 +501,38 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     })
 }
 
-/// Returns a note about the failure in the status, which the controller wrote, if it concerns a metric that is unread
-/// here.
-fn last_failure(snapshot: &Snapshot) -> Option<Note> {
-    let condition = snapshot.hpa.status.condition("ScalingActive")?;
-    let reason = &condition.reason;
-    let metrics = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
-    let mut unread = metrics.filter(|(_, answer)| answer.is_unread());
-    let is_of_unread = unread.any(|(spec, _)| *reason == format!("FailedGet{}Metric", spec.type_));
-    let message = match &*condition.message {
+/// Returns notes about the failures in the status, which the controller wrote, that concern a scale or a metric that is
+/// unread here.
+fn last_failures(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
+    let Hpa { spec, status, .. } = &snapshot.hpa;
+    let is_scale_unread = snapshot
+        .scale
+        .as_ref()
+        .is_err_and(|e| e.lacking().is_some());
+    let metrics = spec.metrics.iter().zip(&snapshot.metrics);
+    let unread = metrics.filter(|(_, answer)| answer.is_unread());
+    let reasons: Vec<String> = unread
+        .map(|(spec, _)| format!("FailedGet{}Metric", spec.type_))
+        .chain(is_scale_unread.then(|| "FailedGetScale".to_owned()))
+        .collect();
+    let conditions = ["AbleToScale", "ScalingActive"].into_iter();
+    let failed = conditions
+        .filter_map(|type_| status.condition(type_))
+        .filter(move |it| it.status == "False" && reasons.contains(&it.reason));
+    failed.map(|condition| reported(condition, &written(snapshot)))
+}
+
+fn reported(failed: &Condition, written: &str) -> Note {
+    let Condition {
+        reason, message, ..
+    } = failed;
+    let why = match &**message {
         "" => String::new(),
         message => format!(": {message}"),
     };
-    let written = written(snapshot);
-    (is_of_unread && condition.status == "False").then(|| {
-        Note::new(format!(
-            "the controller itself reported {reason}{written}{message}"
-        ))
-    })
+    Note::new(format!(
+        "the controller itself reported {reason}{written}{why}"
+    ))
 }
 
 /// Returns the age of the status.
@@ -571,6 +586,29 @@ mod tests {
             let notes = input.expect("an input").notes;
             let failure = "the controller itself reported FailedGetResourceMetric: \
                            failed to get cpu utilization";
+            let found = notes.iter().any(|note| note.text == failure);
+            assert_eq!(found, is_noted, "{text}: {notes:?}");
+        }
+    }
+
+    /// A scale that the input lacks may be one that the controller did not read, either.
+    #[test]
+    fn a_failure_to_read_the_scale_that_the_input_lacks() {
+        let failed = |reason: &str| {
+            let condition = json!({"type": "AbleToScale", "status": "False", "reason": reason,
+                "message": "not found"});
+            let status = json!({"status": {"conditions": [condition]}});
+            build::with(build::hpa(&json!({"maxReplicas": 3})), &status)
+        };
+        for (items, is_noted) in [
+            (vec![failed("FailedGetScale")], true),
+            (vec![failed("FailedGetScale"), build::scale(1)], false),
+            (vec![failed("FailedUpdateScale")], false),
+        ] {
+            let text = build::list(items);
+            let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+            let notes = input.expect("an input").notes;
+            let failure = "the controller itself reported FailedGetScale: not found";
             let found = notes.iter().any(|note| note.text == failure);
             assert_eq!(found, is_noted, "{text}: {notes:?}");
         }

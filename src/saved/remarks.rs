@@ -7,6 +7,7 @@ use super::assemble::{asked, has_own_scale, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::metadata::Condition;
+use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::{go, names};
 use crate::apiserver::default::{DroppedField, drop_disabled};
 use crate::error::listed;
@@ -14,7 +15,7 @@ use crate::numbers::age;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, MetricSource, MetricSpec, MetricStatus,
-    MetricValueStatus,
+    MetricTarget, MetricValueStatus,
 };
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
@@ -430,12 +431,16 @@ fn predicting(hpa: &Hpa, flags: &CommandFlags, own: &str) -> String {
 }
 
 fn replicas_flag(hpa: &Hpa, pods: usize) -> String {
-    let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
     let replicas = match i32::try_from(pods) {
-        Ok(0) | Err(_) => 3.min(max).max(min),
+        Ok(0) | Err(_) => usual_replicas(hpa),
         Ok(pods) => pods,
     };
     format!("--replicas {replicas}")
+}
+
+/// Returns replicas inside the bounds, as an example.
+fn usual_replicas(hpa: &Hpa) -> i32 {
+    3.min(hpa.spec.max_replicas).max(hpa.spec.min())
 }
 
 /// Returns flags of `predict` that give metrics of an HPA a value: for a container rather than for the
@@ -462,10 +467,22 @@ pub(crate) fn value_flags<'m>(
     flags.join(" ")
 }
 
+/// Returns a value for all replicas together if the metric has one, and otherwise for each pod. An amount is that of the
+/// target, so that its unit is the metric's.
 fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     let name = spec.name();
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
-        let value = if spec.is_utilization() { "80%" } else { "30" };
+        let target = spec.target().map(MetricTarget::of_its_type);
+        let value = match target.as_ref().and_then(MetricTarget::amount) {
+            _ if spec.is_utilization() => "80%".to_owned(),
+            Some(each) if spec.is_divided() => {
+                let replicas = i64::from(usual_replicas(hpa));
+                let total = each.milli_value().saturating_mul(replicas);
+                Quantity::from_milli(total, each.format()).to_string()
+            }
+            Some(amount) => amount.to_string(),
+            None => "30".to_owned(),
+        };
         let value = format!("{}={value}", spec.flag_name(&hpa.spec.metrics));
         return format!("--metric {}", names::shell_word(&value));
     }
@@ -555,7 +572,7 @@ fn current<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s Metric
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use jiff::Timestamp;
 
@@ -629,14 +646,29 @@ mod tests {
             (
                 "nvidia.com/gpu",
                 build::average("1"),
-                "--metric nvidia.com/gpu=30",
+                "--metric nvidia.com/gpu=1",
             ),
         ] {
-            let hpa = build::hpa(&json!({"metrics": [build::resource(name, &target)]}));
-            let text = build::list([hpa, build::scale(1)]);
-            let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
-            let hpa = &input.expect("an input").snapshot.hpa;
-            assert_eq!(super::value_flags(&hpa.spec.metrics, hpa), want);
+            assert_eq!(example(&build::resource(name, &target)), want);
         }
+        // That of all three replicas, where the flag takes a total.
+        for (metric, want) in [
+            (build::per_pod("rps", "30k"), "rps=30k"),
+            (build::external("queue", &build::value("2M")), "queue=2M"),
+            (
+                build::external("queue", &build::average("1500m")),
+                "queue=4500m",
+            ),
+        ] {
+            assert_eq!(example(&metric), format!("--metric {want}"));
+        }
+    }
+
+    fn example(metric: &Value) -> String {
+        let hpa = build::hpa(&json!({"maxReplicas": 9, "metrics": [metric]}));
+        let text = build::list([hpa, build::scale(1)]);
+        let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+        let hpa = &input.expect("an input").snapshot.hpa;
+        super::value_flags(&hpa.spec.metrics, hpa)
     }
 }

@@ -264,10 +264,11 @@ impl Explanation<'_> {
                 format!("{}{more}", worst.code.as_str()),
             );
         }
-        let absent = match self.pass.input.snapshot.scale {
-            Err(ScaleError::Missing(_)) => {
+        let absent = match &self.pass.input.snapshot.scale {
+            Err(ScaleError::Missing(target)) => {
                 Some(match &self.pass.input.surroundings.target_elsewhere {
                     Some(own) => format!("the target is in another namespace: {}", own.remedy()),
+                    None if target.lacks_scale => "the input has no scale".to_owned(),
                     None => "the input has no target".to_owned(),
                 })
             }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::{asked, has_own_scale, save_command};
+use super::assemble::{asked, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::metadata::Condition;
@@ -14,8 +14,7 @@ use crate::error::listed;
 use crate::numbers::age;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{
-    CrossVersionObjectReference, Hpa, HpaSpec, MetricSource, MetricSpec, MetricStatus,
-    MetricTarget, MetricValueStatus,
+    Hpa, HpaSpec, MetricSource, MetricSpec, MetricStatus, MetricTarget, MetricValueStatus,
 };
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
@@ -203,14 +202,8 @@ fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
         }
         (_, Some(elsewhere), _) => format!("{lacking}: {elsewhere}; {}", elsewhere.remedy()),
         (_, None, assume) => {
-            let CrossVersionObjectReference { kind, .. } = &hpa.spec.scale_target_ref;
-            let document = if has_own_scale(hpa.spec.scale_target_ref.group(), kind) {
-                kind.clone()
-            } else {
-                format!("Scale of the {kind}")
-            };
             let alternative = assume.map_or_else(String::new, |assume| format!("; {assume}"));
-            format!("{lacking}: add the {document}; {save}{alternative}")
+            format!("{lacking}: add it; {save}{alternative}")
         }
     };
     Some(Note::about(Subject::InputLacks, text))

@@ -29,6 +29,8 @@ pub mod surroundings;
 pub(crate) mod value;
 pub mod written;
 
+use std::fmt;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -311,8 +313,8 @@ pub enum ScaleError {
     Mapping(String),
     /// The scale subresource could not be read.
     Get(String),
-    /// The input lacks the named target, which says nothing about the cluster.
-    Missing(String),
+    /// The input lacks the target, or its Scale, which says nothing about the cluster.
+    Missing(MissingTarget),
     /// The target is a manifest that leaves its replicas to the HPA: an API server sets 1 in a new object,
     /// which says nothing about an existing one.
     NoReplicas {
@@ -327,12 +329,31 @@ impl ScaleError {
     /// Returns what the input lacks but the cluster may have.
     pub fn lacking(&self) -> Option<String> {
         match self {
+            Self::Missing(target) if target.lacks_scale => {
+                Some(format!("the input lacks the {target}"))
+            }
             Self::Missing(target) => Some(format!("the input lacks the target {target}")),
             Self::NoReplicas { target, .. } => {
                 Some(format!("the input lacks the replicas of {target}"))
             }
             Self::Mapping(_) | Self::Get(_) => None,
         }
+    }
+}
+
+/// What an input lacks of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingTarget {
+    /// The kind and the name of the target.
+    pub name: String,
+    /// Whether it lacks the Scale: it may have the target, but from an object of this kind, no scale is derived.
+    pub lacks_scale: bool,
+}
+
+impl fmt::Display for MissingTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.lacks_scale { "Scale of " } else { "" };
+        write!(f, "{of}{}", self.name)
     }
 }
 

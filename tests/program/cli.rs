@@ -270,7 +270,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let missing = documents(&[HPA, REST.split_once("---").expect("documents").1]);
     let page = run("explain web -f -", &[], &missing).quiet().text();
     assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
-    let note = "the input lacks the target Deployment web: add the Deployment; ";
+    let note = "the input lacks the target Deployment web: add it; ";
     assert!(page.contains(note), "{page}");
     assert!(
         page.contains("explain web -n shop --save FILE` saves"),
@@ -369,6 +369,28 @@ fn only_a_list_of_a_cluster_says_what_does_not_exist() {
             assert_eq!(page.contains("CANNOT SCALE"), !lacks, "{name}: {page}");
         }
     }
+}
+
+/// The scale of a custom kind is not derived from its object, so the input may have the target.
+#[test]
+fn the_scale_of_a_custom_target_may_be_what_the_input_lacks() {
+    let hpa = HPA.replace(
+        "{apiVersion: apps/v1, kind: Deployment, name: web}",
+        "{apiVersion: apps.openshift.io/v1, kind: DeploymentConfig, name: web}",
+    );
+    let target = "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\n\
+                  metadata: {name: web, namespace: shop}\n";
+    let input = documents(&[&hpa, target]);
+    let page = run("explain web -f -", &[], &input).quiet().text();
+    for said in [
+        "UNKNOWN: THE INPUT HAS NO SCALE\n",
+        "The input lacks the Scale of DeploymentConfig web.\n",
+        "  the input lacks the Scale of DeploymentConfig web: add it; ",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let list = run("explain -A -f -", &[], &input).stdout;
+    assert!(list.contains("the input has no scale"), "{list}");
 }
 
 /// Without its value, a metric may ask for anything. At the minimum, no history removes replicas, or limits those that

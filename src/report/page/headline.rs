@@ -10,6 +10,8 @@ use crate::snapshot::{Documents, ScaleError, UnreadCause};
 pub(in crate::report) enum Headline {
     /// The input has no target.
     NoTarget,
+    /// The input has no scale of the target.
+    NoScale,
     /// The target of the input states no replicas.
     NoReplicas,
     /// The scale cannot be read.
@@ -38,7 +40,8 @@ impl Headline {
         // The pass may end before it reads the scale, so the trace decides, not the snapshot.
         let decision = &pass.decision;
         let Some(current) = decision.replicas_before() else {
-            return match pass.input.snapshot.scale {
+            return match &pass.input.snapshot.scale {
+                Err(ScaleError::Missing(target)) if target.lacks_scale => Self::NoScale,
                 Err(ScaleError::Missing(_)) => Self::NoTarget,
                 Err(ScaleError::NoReplicas { .. }) => Self::NoReplicas,
                 _ => Self::CannotRead,
@@ -70,6 +73,7 @@ impl Headline {
     pub(in crate::report) fn text(self) -> String {
         match self {
             Self::NoTarget => "unknown: the input has no target".to_owned(),
+            Self::NoScale => "unknown: the input has no scale".to_owned(),
             Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
             Self::CannotWrite { from, to } => format!("cannot scale {from} → {to}"),

@@ -77,7 +77,9 @@ impl<'o> InputHpa<'o> {
                 let scale = Scale::new(hpa.spec.min(), selector.as_str());
                 return OtherHpa::of(hpa.clone(), scale);
             }
-            Ok(Err(ScaleError::Missing(target))) => WhyUnknownSelector::NoTarget(target.clone()),
+            Ok(Err(ScaleError::Missing(target))) => {
+                WhyUnknownSelector::NoTarget(target.to_string())
+            }
             Ok(Err(ScaleError::Mapping(_) | ScaleError::Get(_))) => {
                 WhyUnknownSelector::TargetGone { target: target() }
             }

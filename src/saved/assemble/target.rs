@@ -15,9 +15,9 @@ use crate::saved::state::Api;
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
-use crate::snapshot::hpa::Hpa;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{Scale, ScaleError};
+use crate::snapshot::{MissingTarget, Scale, ScaleError};
 
 /// The objects in which the target's scale is looked up.
 pub(super) struct ScaleLookup<'o> {
@@ -85,10 +85,9 @@ impl ScaleLookup<'_> {
         if has_kind(api_group, kind) == Some(false) {
             return Ok(Err(ScaleError::Mapping(names::no_kind(api_group, kind))));
         }
-        let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
         if let Some(e) = requests.error(hpa, Api::Scale, None) {
             let got = || ScaleError::Get(e.message.clone());
-            return Ok(Err(e.missing.map_or_else(got, |_| missing())));
+            return Ok(Err(e.missing.map_or_else(got, |_| missing(target))));
         }
         let mut scales = self.scales(hpa);
         if let Some(scale) = scales.next() {
@@ -110,7 +109,7 @@ impl ScaleLookup<'_> {
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
             if !self.is_complete && (self.elsewhere(hpa).is_some() || !self.lists_kind_for(hpa)) {
-                return Ok(Err(missing()));
+                return Ok(Err(missing(target)));
             }
             let resource = resource_of(api_group, kind);
             let text = format!("{resource} {} not found", go::quote(&target.name));
@@ -257,6 +256,15 @@ pub(crate) fn scale_in(
         scale.status_replicas = 0;
     }
     Ok(scale)
+}
+
+/// Returns the error for a target that the input lacks.
+fn missing(target: &CrossVersionObjectReference) -> ScaleError {
+    let CrossVersionObjectReference { kind, name, .. } = target;
+    ScaleError::Missing(MissingTarget {
+        name: format!("{kind} {name}"),
+        lacks_scale: !has_own_scale(target.group(), kind),
+    })
 }
 
 /// Whether a workload is of the target's kind.

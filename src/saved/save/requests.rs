@@ -10,7 +10,7 @@ use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ApiError};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::Milli;
-use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
+use crate::snapshot::{Documents, MetricAnswer, MissingTarget, ScaleError, Snapshot, UnreadCause};
 
 /// Whether a server refused the scale, rather than that the input lacks it. Then nothing else was requested.
 pub(super) fn is_refused(input: &Input) -> bool {
@@ -71,7 +71,7 @@ pub(super) fn of_rivals(inputs: &[&Input]) -> Vec<ApiError> {
 }
 
 /// Returns the failure of the request for the scale of a target that the input lacks.
-fn no_target(target: &str) -> ApiError {
+fn no_target(target: &MissingTarget) -> ApiError {
     ApiError {
         missing: Some(Documents::Scale),
         ..failed(Api::Scale, None, &format!("the input has no {target}"))

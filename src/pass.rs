@@ -12,7 +12,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
 use crate::snapshot::past::Bounds;
-use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::snapshot::{MetricAnswer, ScaleSelector, Snapshot};
 use crate::version::Version;
 
 /// A pass that was run.
@@ -144,6 +144,13 @@ impl Pass {
         let replicas = self.decision.replicas_after();
         let mut extremes = self.outlook.extremes.iter();
         self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
+    }
+
+    /// The notes about the pass. As long as the target's pods are not known, it does not matter who else selects them.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        let is_known = ScaleSelector::of(&self.input.snapshot.scale).is_ok();
+        let all = self.input.notes.iter().chain(&self.newer);
+        all.filter(move |note| is_known || !note.is_of_shared_pods())
     }
 }
 

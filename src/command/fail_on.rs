@@ -16,7 +16,7 @@ use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::note::Note;
 use crate::whatif::expect::{
     Expectation, ExpectationVerdict, FindingSearch, Gate, PassFacts, Truth,
 };
@@ -210,13 +210,7 @@ fn unread(watched: Watched, pass: &Pass) -> Option<String> {
     let is_possible = !is_of_failure || metrics.any(|it| it.proposal().is_none());
     let mut around = input.surroundings.unread.iter();
     let hidden = around.find(|(fact, _)| is_possible && fact.hides(code.as_str()));
-    let is_of_others = |it: &&Note| {
-        matches!(
-            it.subject,
-            Subject::SharedPods | Subject::UnknownSelector { .. }
-        )
-    };
-    let of_others = input.notes.iter().find(is_of_others);
+    let of_others = input.notes.iter().find(|note| note.is_of_shared_pods());
     hidden.map(|(_, why)| why.to_string()).or_else(|| {
         let own = of_others.filter(|_| code == Code::SharedPods);
         own.map(Note::to_string)

@@ -160,14 +160,10 @@ impl<'a> Explanation<'a> {
             remembered,
             decision,
             outlook,
-            newer,
             ..
         } = pass;
         let Input {
-            snapshot,
-            basis,
-            notes,
-            ..
+            snapshot, basis, ..
         } = input;
         let past = &input.evidence.past;
         let range = outlook.range(decision);
@@ -220,8 +216,9 @@ impl<'a> Explanation<'a> {
             },
             notes: {
                 let of_past = past.iter().flat_map(|past| past.notes(&hpa.spec));
-                let others = notes.iter().chain(newer).map(ToString::to_string);
-                of_past.chain(others).collect()
+                of_past
+                    .chain(pass.notes().map(ToString::to_string))
+                    .collect()
             },
             pass,
         }

@@ -145,6 +145,14 @@ impl Note {
         )
     }
 
+    /// Whether another HPA may select the same pods.
+    pub(crate) fn is_of_shared_pods(&self) -> bool {
+        matches!(
+            self.subject,
+            Subject::SharedPods | Subject::UnknownSelector { .. }
+        )
+    }
+
     /// Whether the controller may reach a different outcome because of the note's subject.
     pub fn leaves_outcome_open(&self) -> bool {
         let leaves_open = matches!(

@@ -393,6 +393,34 @@ fn the_scale_of_a_custom_target_may_be_what_the_input_lacks() {
     assert!(list.contains("the input has no scale"), "{list}");
 }
 
+/// What another HPA selects is left open once the target's pods are known, also assumed ones.
+#[test]
+fn other_hpas_are_noted_once_the_target_s_pods_are_known() {
+    let other = HPA.replace("name: web", "name: other");
+    let alone = documents(&[HPA, &other]);
+    let (target, _) = REST.split_once("---").expect("documents");
+    let note = "the HPA shop/other selects the same pods";
+    for (command, input, is_noted) in [
+        ("explain web -n shop -f -", &alone, false),
+        ("explain web -n shop -f - -o json", &alone, false),
+        (
+            "predict web -n shop -f - --replicas 3 --cpu 80%",
+            &alone,
+            true,
+        ),
+        (
+            "explain web -n shop -f -",
+            &documents(&[HPA, &other, target]),
+            true,
+        ),
+    ] {
+        let said = run(command, &[], input).stdout;
+        assert_eq!(said.contains(note), is_noted, "{command}: {said}");
+    }
+    let list = run("explain -n shop -f -", &[], &alone).stdout;
+    assert!(!list.contains("note"), "{list}");
+}
+
 /// Without its value, a metric may ask for anything. At the minimum, no history removes replicas, or limits those that
 /// are added.
 #[test]

@@ -296,12 +296,11 @@ impl Words<'_> {
             " (-o wide for more).",
         );
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
-        let Pass { input, newer, .. } = self.explanation.pass;
+        let pass = self.explanation.pass;
         // No finding repeats those on a past pass.
-        let past = input.evidence.past.iter();
+        let past = pass.input.evidence.past.iter();
         let of_past = past.flat_map(|past| past.notes(self.explanation.hpa.spec));
-        let all = input.notes.iter().chain(newer);
-        let others = all.filter(|note| !self.is_found(note, least));
+        let others = pass.notes().filter(|note| !self.is_found(note, least));
         let texts = of_past.chain(others.map(ToString::to_string));
         let notes = Section::new("NOTES", Detail::Always, [Part::Text(texts.collect())]);
         [assumed, brief.filter(|_| !self.wide), notes]

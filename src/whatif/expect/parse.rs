@@ -310,8 +310,7 @@ impl<'t> ExpressionParser<'t> {
             let field = PassField::find(word).ok_or_else(|| unknown_field(start, word))?;
             return Ok(Field::Pass(field));
         }
-        let is_quoted = self.takes("\"");
-        let (name, at, part) = if is_quoted {
+        let (name, at, part) = if self.takes("\"") {
             let name = self.quoted(start)?;
             if !self.takes(".") {
                 return Err(self.unexpected("a dot and what of the metric", JOINED));
@@ -330,11 +329,11 @@ impl<'t> ExpressionParser<'t> {
         }
         let owner = format!("metric {name:?}");
         let mut error = unknown_part(at, part, &owner, metric_fields(&name));
-        // The dot may be part of the name, whose other characters may be signs.
-        if !is_quoted && name.contains('.') {
+        // Names of Google Cloud's metrics have this sign in place of slashes.
+        if self.rest().starts_with('|') {
             let fields = Vec::from_iter(MetricField::ALL.iter().map(|field| field.name()));
             error.hint = format!(
-                "put a name with dots in quotes: metric.\"NAME\".FIELD; FIELD is one of {}",
+                "put a name with | in quotes: metric.\"NAME\".FIELD; FIELD is one of {}",
                 fields.join(", ")
             );
         }

@@ -353,15 +353,15 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "metric.prometheus.googleapis.com|x|counter.averageValue < 50k",
             29,
             "metric \"prometheus.googleapis\" has no field \"com\"",
-            "put a name with dots in quotes: metric.\"NAME\".FIELD; FIELD is one of desired, \
+            "put a name with | in quotes: metric.\"NAME\".FIELD; FIELD is one of desired, \
              utilization, averageValue, value",
         ),
         (
-            "metric.\"a.b\".usage > 2",
-            13,
-            "metric \"a.b\" has no field \"usage\"",
-            "there are metric.a.b.desired, metric.a.b.utilization, metric.a.b.averageValue, \
-             metric.a.b.value",
+            "metric.kafka.lag.valu > 5",
+            17,
+            "metric \"kafka.lag\" has no field \"valu\"",
+            "there are metric.kafka.lag.desired, metric.kafka.lag.utilization, \
+             metric.kafka.lag.averageValue, metric.kafka.lag.value",
         ),
         (
             "metric.\"cpu",

@@ -781,13 +781,13 @@ fn bad_input_is_refused_with_one_clear_line() {
             None,
         ),
         (
-            b"\x7fELF\xff\xfe",
-            "failed to read IN: not text (byte 0 is a control character)",
+            b"\x7fELF\x02\x01\x01\x00",
+            "failed to read IN: not text (byte 7 is 0)",
             None,
         ),
         (
             b"\x1f\x8b\x08\x00",
-            "failed to read IN: not text (byte 0 is a control character)",
+            "failed to read IN: not text (byte 3 is 0)",
             Some("it is compressed with gzip: unpack it first"),
         ),
         (

@@ -404,19 +404,14 @@ pub fn plain(e: &io::Error) -> String {
     }
 }
 
-/// Returns a text in which invalid UTF-8 becomes U+FFFD, as in kubectl (`unicode.BOMOverride`), unless it also has
-/// control characters: then it is no text.
+/// Returns a text in which invalid UTF-8 becomes U+FFFD, as in kubectl (`unicode.BOMOverride`).
 fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
-    let bytes = match String::from_utf8(bytes) {
-        Ok(text) => return Ok(text),
-        Err(e) => e.into_bytes(),
-    };
-    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r".contains(byte);
-    let Some(at) = bytes.iter().position(is_control) else {
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    let Some(at) = memchr::memchr(0, &bytes) else {
+        let text = String::from_utf8(bytes);
+        return Ok(text.unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()));
     };
     let error = Error::usage(format!(
-        "failed to read {origin}: not text (byte {at} is a control character)"
+        "failed to read {origin}: not text (byte {at} is 0)"
     ));
     Err(match &bytes[..] {
         [0x1f, 0x8b, ..] => error.hint("it is compressed with gzip: unpack it first"),

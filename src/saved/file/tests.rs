@@ -438,7 +438,7 @@ fn a_number_too_large_for_a_float_is_a_string() {
     for (labels, said) in [
         ("{v: .inf}", "in:4:15: not a finite number"),
         ("{v: -.inf}", "in:4:15: not a finite number"),
-        ("{v: 1e400, w: .inf}", "in:4:27: not a finite number"),
+        ("{w: .inf, v: 1e400}", "in:4:15: not a finite number"),
         ("{v: !!float 1e400}", "in:4:23: not a finite number"),
         // Underflow is no error in Go.
         (
@@ -473,16 +473,16 @@ fn what_is_not_utf_8_is_replaced_unless_it_is_no_text() {
         assert_eq!(read(&text).unwrap().pods.len(), 1, "{text}");
     }
     for (bytes, said, hint) in [
-        (&b"\x89PNG\r\n\x1a\n\0"[..], "byte 6", None),
-        (b"a: \xe9\x7f", "byte 4", None),
+        (&b"\x89PNG\r\n\x1a\n\0"[..], "byte 8", None),
+        (b"k\0i\0n\0d\0", "byte 1", None),
         (
             b"\x1f\x8b\x08\0",
-            "byte 0",
+            "byte 3",
             Some("it is compressed with gzip: unpack it first"),
         ),
     ] {
         let error = text_of(bytes.to_vec(), "in").expect_err(said);
-        let message = format!("failed to read in: not text ({said} is a control character)");
+        let message = format!("failed to read in: not text ({said} is 0)");
         assert_eq!((error.message, error.hint.as_deref()), (message, hint));
     }
 }

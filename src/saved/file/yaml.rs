@@ -25,32 +25,13 @@ use crate::snapshot::note::Note;
 /// Reads YAML documents; empty ones are left out. Of equal keys, the last one counts, as in kubectl, which
 /// sends JSON without duplicates.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let unique = documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::Error);
-    let (read, has_repeated) = match unique {
-        Err(e)
-            if matches!(
-                e.without_snippet(),
-                serde_yaml::Error::DuplicateMappingKey { .. }
-            ) =>
-        {
-            (
-                documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::LastWins),
-                true,
-            )
-        }
-        unique => (unique, false),
-    };
-    let documents = match read {
-        Ok(documents) => documents,
+    let read = match documents_of(text) {
         Err(e) if is_non_finite(&e) => {
-            return match with_overflows_quoted(text) {
-                Ok(quoted) if quoted != text => self::read(&quoted, origin, objects),
-                Ok(_) => Err(fault_of(&e, text, origin)),
-                Err(other) => Err(fault_of(&other, text, origin)),
-            };
+            with_overflows_quoted(text).and_then(|quoted| documents_of(&quoted))
         }
-        Err(e) => return Err(fault_of(&e, text, origin)),
+        read => read,
     };
+    let (documents, has_repeated) = read.map_err(|e| fault_of(&e, text, origin))?;
     if documents.is_empty() {
         let is_empty = text.trim().is_empty();
         let what = if is_empty {
@@ -129,9 +110,9 @@ fn with_overflows_quoted(text: &str) -> Result<String, serde_yaml::Error> {
     Ok(quoted)
 }
 
-/// Adds the places in the text at which the infinite values of a node are written.
+/// Adds the places in the text at which the infinite values of a node are written, and perhaps some of equal strings.
 fn infinite(node: &Spanned<Tree>, places: &mut BTreeSet<usize>) {
-    if let Tree::Infinite = node.value {
+    if matches!(node.value.scalar(), Some("inf" | "-inf")) {
         let at = node.defined.span().byte_offset();
         places.extend(at.and_then(|at| usize::try_from(at).ok()));
     }
@@ -243,6 +224,18 @@ fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::R
     String::from_utf8(json).map_err(serde_json::Error::custom)
 }
 
+/// Returns the documents, and whether a key is repeated.
+fn documents_of(text: &str) -> Result<(Vec<Spanned<YamlDocument>>, bool), serde_yaml::Error> {
+    let is_repeated =
+        |e: &serde_yaml::Error| matches!(e, serde_yaml::Error::DuplicateMappingKey { .. });
+    match documents(text, DuplicateKeyPolicy::Error) {
+        Err(e) if is_repeated(e.without_snippet()) => {
+            Ok((documents(text, DuplicateKeyPolicy::LastWins)?, true))
+        }
+        unique => Ok((unique?, false)),
+    }
+}
+
 fn documents<'t, T: Deserialize<'t>>(
     text: &'t str,
     duplicate_keys: DuplicateKeyPolicy,
@@ -252,7 +245,7 @@ fn documents<'t, T: Deserialize<'t>>(
     serde_yaml::from_multiple_with_options(text, options)
 }
 
-/// Returns the nodes of the documents of a text, with their places and all repeated keys.
+/// Returns the nodes of the documents of a text, with their places and all repeated keys. A number may be infinite.
 fn trees(text: &str) -> Result<Vec<Spanned<Tree>>, serde_yaml::Error> {
     let mut options = yaml::options(text.len());
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
@@ -311,6 +304,7 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
 fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
     const DEEPEST: usize = 32;
     let mut options = yaml::options(text.len());
+    options.non_finite_float_policy = NonFiniteFloatPolicy::PassThrough;
     if let Some(budget) = &mut options.budget {
         budget.max_depth = DEEPEST;
     }
@@ -326,8 +320,6 @@ fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
 /// The nodes of a YAML document.
 enum Tree {
     Null,
-    /// A number that is infinite, or too large for a float.
-    Infinite,
     Scalar(String),
     List(Vec<Spanned<Tree>>),
     Map(Vec<(Tree, Spanned<Tree>)>),
@@ -346,7 +338,6 @@ impl Tree {
     fn step(&self) -> Result<PlaceStep, &'static str> {
         match self {
             Self::Null => Err("null"),
-            Self::Infinite => Err("a number"),
             Self::Scalar(name) => Ok(PlaceStep::Field(name.clone())),
             Self::List(_) => Err("a list"),
             Self::Map(_) => Err("an object"),
@@ -356,7 +347,7 @@ impl Tree {
     /// Returns the inner nodes, each with the step to it. `Err` has the kind of a key that is not a field name.
     fn inner(&self) -> Vec<(Result<PlaceStep, &'static str>, &Spanned<Self>)> {
         match self {
-            Self::Null | Self::Infinite | Self::Scalar(_) => Vec::new(),
+            Self::Null | Self::Scalar(_) => Vec::new(),
             Self::List(elements) => {
                 let places = (0..).map(|place| Ok(PlaceStep::Element(place)));
                 places.zip(elements).collect()
@@ -425,15 +416,8 @@ impl<'de> Deserialize<'de> for Tree {
                 visit_i128: i128,
                 visit_u64: u64,
                 visit_u128: u128,
+                visit_f64: f64,
                 visit_str: &str,
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-                if value.is_infinite() {
-                    Ok(Tree::Infinite)
-                } else {
-                    Ok(Tree::Scalar(value.to_string()))
-                }
             }
 
             fn visit_unit<E>(self) -> Result<Tree, E> {

@@ -102,7 +102,12 @@ impl WorkloadManifest {
         let served = &object.api_version();
         let stated = whole["apiVersion"].as_str().unwrap_or_default();
         if stated != served && !is_admitted(whole) {
-            let hint = format!("write it in {served}");
+            // Older versions have a default for it.
+            let selector = match &whole["spec"]["selector"] {
+                Json::Null => ", with a selector",
+                _ => "",
+            };
+            let hint = format!("write it in {served}{selector}");
             notes.push(not_served(
                 place,
                 &object.kind,

@@ -580,28 +580,23 @@ mod tests {
     fn a_selector_has_to_match_the_labels_of_the_template() {
         let at = "spec.template.metadata.labels: Invalid value: ";
         let reason = ": `selector` does not match template `labels`";
-        for (group, selector, labels, causes) in [
+        for (selector, labels, causes) in [
             (
-                "apps",
                 json!({"matchLabels": {"app": "web"}}),
                 json!({"app": "web", "a": "b"}),
                 "",
             ),
             (
-                "apps",
                 json!(null),
                 json!({"app": "web"}),
                 &format!("spec.selector: Required value; {at}{{\"app\":\"web\"}}{reason}"),
             ),
-            ("extensions", json!(null), json!({"app": "web"}), ""),
             (
-                "apps",
                 json!({"matchLabels": {"app": "web"}}),
                 json!({"tier": "front", "app": "api"}),
                 &format!("{at}{{\"app\":\"api\",\"tier\":\"front\"}}{reason}"),
             ),
             (
-                "apps",
                 json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]}),
                 json!({}),
                 &format!("{at}{{}}{reason}"),
@@ -610,7 +605,7 @@ mod tests {
             let spec = json!({"containers": [{"name": "app", "image": "web"}]});
             let template = json!({"metadata": {"labels": labels}, "spec": spec});
             let workload = Workload {
-                group: group.to_owned(),
+                group: "apps".to_owned(),
                 selector: serde_json::from_value(selector).unwrap(),
                 template: Some(serde_json::from_value(template.clone()).unwrap()),
                 ..Workload::default()

@@ -421,23 +421,6 @@ fn other_hpas_are_noted_once_the_target_s_pods_are_known() {
     assert!(!list.contains("note"), "{list}");
 }
 
-/// Without its value, a metric may ask for anything. At the minimum, no history removes replicas, or limits those that
-/// are added.
-#[test]
-fn a_history_is_asked_for_where_it_narrows_the_range() {
-    let status =
-        "status: {conditions: [{type: ScalingActive, status: 'True', reason: ValidMetricFound}]}\n";
-    let hpa = HPA.replace("namespace: shop}", "namespace: shop, uid: u-1}") + status;
-    let (target, _) = REST.split_once("---").expect("documents");
-    let advice = "To narrow this, give a history with --prometheus URL.";
-    for (min, range, is_advised) in [(1, "from 1 to 4", true), (2, "from 2 to 4", false)] {
-        let bounded = hpa.replace("spec:\n", &format!("spec:\n  minReplicas: {min}\n"));
-        let page = run("explain web -f -", &[], &documents(&[&bounded, target])).stdout;
-        assert!(page.contains(range), "{min}: {page}");
-        assert_eq!(page.contains(advice), is_advised, "{min}: {page}");
-    }
-}
-
 /// Saved, a manifest is what it was: the pods that were assumed are in no cluster.
 #[test]
 fn assumed_pods_are_not_saved() {

@@ -11,9 +11,9 @@ use crate::engine::decision::{
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::{policy, value};
-use crate::memory::{Knowledge, Remembered, infer};
+use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
-use crate::outlook::{self, Range};
+use crate::outlook::Range;
 use crate::pass::{Pass, RecommendationOrigin};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::ScaleError;
@@ -112,28 +112,18 @@ impl Words<'_> {
         start.is_none_or(|start| next.duration_since(start) > window)
     }
 
-    /// Returns the advice that would narrow the range, if the likely history alone would give a narrower one and no
-    /// history was read. A metric that is unread may make the whole range.
+    /// Returns the advice that would narrow the range, if the controller's history widens it and no history was
+    /// read.
     fn narrower(&self) -> Option<String> {
-        let Pass {
-            input,
-            remembered,
-            decision,
-            ..
-        } = self.explanation.pass;
+        let pass = self.explanation.pass;
         let Input {
             evidence,
             snapshot,
             command_flags,
             ..
-        } = input;
+        } = &pass.input;
         let has_history = evidence.past.is_some() || evidence.recorded.is_some();
-        let range = |of: &Remembered| outlook::range(snapshot, of, decision);
-        let known = Remembered {
-            possible: None,
-            ..remembered.clone()
-        };
-        if has_history || range(&known) == range(remembered) {
+        if has_history || !pass.remembered.is_open() {
             return None;
         }
         let window = duration(infer::window(&snapshot.hpa, &snapshot.controller));

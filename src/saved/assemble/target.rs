@@ -10,7 +10,7 @@ use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
 use crate::saved::file;
-use crate::saved::objects::Objects;
+use crate::saved::objects::{ListedKind, Objects};
 use crate::saved::state::Api;
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
@@ -23,8 +23,8 @@ use crate::snapshot::{MissingTarget, Scale, ScaleError};
 pub(super) struct ScaleLookup<'o> {
     scales: Groups<'o, &'o ScaleObject>,
     workloads: Groups<'o, &'o Workload>,
-    /// The kinds and namespaces of workloads that the input lists.
-    listed: Vec<(&'o str, &'o str)>,
+    /// The kinds of workloads that the input lists.
+    listed: Vec<&'o ListedKind>,
     default_namespace: &'o str,
     /// Whether objects missing in the input did not exist.
     is_complete: bool,
@@ -42,12 +42,8 @@ impl<'o> ScaleLookup<'o> {
             state,
             ..
         } = objects;
-        let stated = |namespace: &'o Option<String>| namespace.as_deref();
-        let listed = listed_workloads.iter();
         Self {
-            listed: listed
-                .map(|(kind, own)| (&**kind, stated(own).unwrap_or(default_namespace)))
-                .collect(),
+            listed: listed_workloads.iter().collect(),
             scales: grouped(scales, |it| &it.metadata.name),
             workloads: grouped(workloads, |it| &it.metadata.name),
             default_namespace,
@@ -162,9 +158,10 @@ impl ScaleLookup<'_> {
     /// Whether the input lists objects of the target's kind in the HPA's namespace. Manifests, and objects that are in
     /// no list, are a selection, and say nothing about what else exists.
     fn lists_kind_for(&self, hpa: &Hpa) -> bool {
-        let target = &hpa.spec.scale_target_ref;
-        let mut listed = self.listed.iter();
-        listed.any(|(kind, namespace)| target.is_kind(kind) && *namespace == hpa.namespace)
+        self.listed.iter().any(|(group, kind, namespace)| {
+            let namespace = namespace.as_deref().unwrap_or(self.default_namespace);
+            is_alike(group, kind, hpa) && namespace == hpa.namespace
+        })
     }
 
     /// Returns the target's replica count until now, if one of its Scales says since when.
@@ -190,7 +187,7 @@ impl ScaleLookup<'_> {
     pub(super) fn is_of(&self, workload: &Workload, hpa: &Hpa) -> bool {
         workload.metadata.name == hpa.spec.scale_target_ref.name
             && self.is_beside(&workload.metadata, hpa)
-            && is_alike(workload, hpa)
+            && is_alike(&workload.group, &workload.kind, hpa)
     }
 
     /// Returns a workload of the target's kind and name in another namespace.
@@ -204,7 +201,7 @@ impl ScaleLookup<'_> {
         let named = group(&self.workloads, &hpa.spec.scale_target_ref.name).iter();
         named
             .copied()
-            .filter(move |workload| is_alike(workload, hpa))
+            .filter(move |workload| is_alike(&workload.group, &workload.kind, hpa))
     }
 
     /// Returns the Scales that may belong to the target. `--save` writes one for each form of its kind that an HPA has,
@@ -268,11 +265,9 @@ fn missing(target: &CrossVersionObjectReference) -> ScaleError {
 }
 
 /// Whether a workload is of the target's kind.
-fn is_alike(workload: &Workload, hpa: &Hpa) -> bool {
+fn is_alike(group: &str, kind: &str, hpa: &Hpa) -> bool {
     let target = &hpa.spec.scale_target_ref;
-    has_own_scale(&workload.group, &workload.kind)
-        && workload.group == target.group()
-        && target.is_kind(&workload.kind)
+    has_own_scale(group, kind) && group == target.group() && target.is_kind(kind)
 }
 
 /// Whether a scale can be derived from an object of a kind: a built-in one, or a Rollout of Argo Rollouts, whose

@@ -32,6 +32,9 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 use reader::Earlier;
 
+/// An API group, a kind, and the namespace if it is stated.
+pub type ListedKind = (String, String, Option<String>);
+
 /// All objects that were read.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -47,8 +50,8 @@ pub struct Objects {
     pub are_manifests: bool,
     /// Objects that create pods.
     pub workloads: Vec<Workload>,
-    /// The kinds and namespaces of those in lists from a cluster: an object that such a list lacks did not exist.
-    pub listed_workloads: BTreeSet<(String, Option<String>)>,
+    /// The kinds of those in lists from a cluster: an object that such a list lacks did not exist.
+    pub listed_workloads: BTreeSet<ListedKind>,
     /// The same objects, complete and in the same order; `None` for those that are not manifests.
     pub undecoded_workloads: Vec<Option<Undecoded>>,
     /// KEDA's ScaledObjects.

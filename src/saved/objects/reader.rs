@@ -198,8 +198,9 @@ impl Objects {
                 let fields = RawFields::deserialize(fields)?.0;
                 let object = workload(&fields, source, api_version, kind)?;
                 if depth > 0 && !object.is_manifest() {
-                    let place = (kind.to_owned(), object.metadata.namespace.clone());
-                    self.listed_workloads.insert(place);
+                    let namespace = object.metadata.namespace.clone();
+                    let listed = (object.group.clone(), kind.to_owned(), namespace);
+                    self.listed_workloads.insert(listed);
                 }
                 let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));

@@ -10,7 +10,7 @@ use crate::numbers::count;
 use crate::outlook::{self, AtBound, Outlook};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::past::Bounds;
 use crate::snapshot::{MetricAnswer, ScaleSelector, Snapshot};
 use crate::version::Version;
@@ -146,11 +146,12 @@ impl Pass {
         self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
     }
 
-    /// The notes about the pass. As long as the target's pods are not known, it does not matter who else selects them.
+    /// The notes about the pass. As long as the target's pods are not known, it does not matter what other HPAs select.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         let is_known = ScaleSelector::of(&self.input.snapshot.scale).is_ok();
         let all = self.input.notes.iter().chain(&self.newer);
-        all.filter(move |note| is_known || !note.is_of_shared_pods())
+        let is_of_other = |it: &Note| matches!(it.subject, Subject::UnknownSelector { .. });
+        all.filter(move |note| is_known || !is_of_other(note))
     }
 }
 

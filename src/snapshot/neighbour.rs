@@ -165,7 +165,7 @@ impl UnknownSelector {
             let text = format!(
                 "unknown whether {more} more HPAs select the same pods: their selectors are unknown, too"
             );
-            notes.push(Note::about(Subject::SharedPods, text));
+            notes.push(Note::about(Subject::UnknownSelector { hpa: None }, text));
         }
     }
 
@@ -177,14 +177,14 @@ impl UnknownSelector {
 
     fn note(&self, own: &Hpa, scale: &Result<Scale, ScaleError>) -> Note {
         let Self { key, why, .. } = self;
-        let subject = Subject::UnknownSelector { hpa: key.clone() };
+        let hpa = Some(key.clone());
         let text = match self.as_stated(own, scale) {
             Some(_) => format!(
                 "assumed that the HPA {key} still selects the same pods, as in the last status: {why}"
             ),
             None => format!("unknown whether the HPA {key} selects the same pods: {why}"),
         };
-        Note::about(subject, text)
+        Note::about(Subject::UnknownSelector { hpa }, text)
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.

@@ -62,12 +62,12 @@ pub enum Subject {
         /// The file.
         path: PathBuf,
     },
-    /// Another HPA of the namespace may select the same pods.
+    /// Other HPAs of the namespace may select the same pods.
     UnknownSelector {
-        /// The HPA, as `namespace/name`.
-        hpa: String,
+        /// The HPA, as `namespace/name`; `None` for several.
+        hpa: Option<String>,
     },
-    /// Other HPAs that are not known by name may select the same pods.
+    /// The other HPAs of the namespace, which may select the same pods, were not read.
     SharedPods,
     /// The remedy for a metric that only the controller may have read.
     UnreadMetric,
@@ -145,7 +145,7 @@ impl Note {
         )
     }
 
-    /// Whether another HPA may select the same pods.
+    /// Whether the note is about other HPAs that may select the same pods.
     pub(crate) fn is_of_shared_pods(&self) -> bool {
         matches!(
             self.subject,

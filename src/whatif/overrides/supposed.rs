@@ -206,7 +206,8 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     snapshot.pods = pods.map(Into::into).collect();
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
-        let subject = Subject::UnknownSelector { hpa: rival.key() };
+        let hpa = Some(rival.key());
+        let subject = Subject::UnknownSelector { hpa };
         notes.retain(|note| note.subject != subject);
         snapshot
             .other_hpas

@@ -7,7 +7,6 @@ use super::assemble::{asked, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::{go, names};
 use crate::apiserver::default::{DroppedField, drop_disabled};
 use crate::error::listed;
@@ -425,15 +424,11 @@ fn predicting(hpa: &Hpa, flags: &CommandFlags, own: &str) -> String {
 
 fn replicas_flag(hpa: &Hpa, pods: usize) -> String {
     let replicas = match i32::try_from(pods) {
-        Ok(0) | Err(_) => usual_replicas(hpa),
+        // Inside the bounds, as an example.
+        Ok(0) | Err(_) => 3.min(hpa.spec.max_replicas).max(hpa.spec.min()),
         Ok(pods) => pods,
     };
     format!("--replicas {replicas}")
-}
-
-/// Returns replicas inside the bounds, as an example.
-fn usual_replicas(hpa: &Hpa) -> i32 {
-    3.min(hpa.spec.max_replicas).max(hpa.spec.min())
 }
 
 /// Returns flags of `predict` that give metrics of an HPA a value: for a container rather than for the
@@ -460,38 +455,23 @@ pub(crate) fn value_flags<'m>(
     flags.join(" ")
 }
 
-/// Returns a value for all replicas together if the metric has one, and otherwise for each pod. An amount is that of the
-/// target, so that its unit is the metric's.
+/// Returns the flag that gives a metric the value of its target as an example, so that its unit is the metric's.
 fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     let name = spec.name();
-    if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
-        let target = spec.target().map(MetricTarget::of_its_type);
-        let value = match target.as_ref().and_then(MetricTarget::amount) {
-            _ if spec.is_utilization() => "80%".to_owned(),
-            Some(each) if spec.is_divided() => {
-                let replicas = i64::from(usual_replicas(hpa));
-                let total = each.milli_value().saturating_mul(replicas);
-                Quantity::from_milli(total, each.format()).to_string()
-            }
-            Some(amount) => amount.to_string(),
-            None => "30".to_owned(),
-        };
-        let value = format!("{}={value}", spec.flag_name(&hpa.spec.metrics));
-        return format!("--metric {}", names::shell_word(&value));
-    }
-    let container = spec
-        .container()
-        .map(|own| format!("{own}="))
-        .unwrap_or_default();
-    let value = match (spec.is_utilization(), name) {
-        (true, _) => "80%",
-        (false, "cpu") => "250m",
-        (false, _) => "200Mi",
+    let target = spec.target().map(MetricTarget::of_its_type);
+    let amount = target.as_ref().and_then(MetricTarget::amount);
+    let value = match amount {
+        _ if spec.is_utilization() => "80%".to_owned(),
+        Some(amount) => amount.to_string(),
+        None => "30".to_owned(),
     };
-    format!(
-        "--{name} {}",
-        names::shell_word(&format!("{container}{value}"))
-    )
+    if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
+        let flag = format!("{}={value}", spec.flag_name(&hpa.spec.metrics));
+        return format!("--metric {}", names::shell_word(&flag));
+    }
+    let container = spec.container().map(|own| format!("{own}="));
+    let flag = container.unwrap_or_default() + &value;
+    format!("--{name} {}", names::shell_word(&flag))
 }
 
 /// Returns notes about the values in the status, which the controller wrote, of metrics that are unread
@@ -629,8 +609,8 @@ mod tests {
     fn an_example_has_the_unit_of_the_target() {
         for (name, target, want) in [
             ("cpu", build::utilization(50), "--cpu 80%"),
-            ("cpu", build::average("1"), "--cpu 250m"),
-            ("memory", build::average("1Gi"), "--memory 200Mi"),
+            ("cpu", build::average("1"), "--cpu 1"),
+            ("memory", build::average("1Gi"), "--memory 1Gi"),
             (
                 "nvidia.com/gpu",
                 build::utilization(50),
@@ -644,13 +624,12 @@ mod tests {
         ] {
             assert_eq!(example(&build::resource(name, &target)), want);
         }
-        // That of all three replicas, where the flag takes a total.
         for (metric, want) in [
             (build::per_pod("rps", "30k"), "rps=30k"),
             (build::external("queue", &build::value("2M")), "queue=2M"),
             (
                 build::external("queue", &build::average("1500m")),
-                "queue=4500m",
+                "queue=1500m",
             ),
         ] {
             assert_eq!(example(&metric), format!("--metric {want}"));

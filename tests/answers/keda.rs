@@ -158,7 +158,7 @@ spec:
     for expected in ["\n  SCALE UP 3 → 5\n", note] {
         assert!(stdout.contains(expected), "{expected}{stdout}");
     }
-    let part = "--metric 's1-mysql-unknown{scaledobject.keda.sh/name=web}=9'";
+    let part = "--metric 's1-mysql-unknown{scaledobject.keda.sh/name=web}=3'";
     let ran = run(&alone);
     let says = ran.stderr.contains(part);
     assert_eq!((ran.code, says), (Some(2), true), "{}", ran.stderr);

@@ -1096,7 +1096,7 @@ fn manifests_alone() {
             "explain",
             hpa(&two),
             &[],
-            "--metric rps=10 --metric 'rps on Service/col=30'",
+            "--metric rps=10 --metric 'rps on Service/col=10'",
         ),
         // The last one of equal keys counts, and the suggested replicas are inside the bounds.
         (
@@ -1601,7 +1601,7 @@ fn findings_about_what_only_the_candidate_has() {
             queue.to_owned() + &metrics("app"),
             2,
             "The input has no ExternalMetricValueList for queue
-             hint: state what is missing, such as --metric queue=90; `",
+             hint: state what is missing, such as --metric queue=30; `",
         ),
     ] {
         let text = format!("{}---\n{workload}", web_hpa(&metrics));

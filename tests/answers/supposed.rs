@@ -314,7 +314,7 @@ fn metrics_of_one_name_are_told_apart() {
     let pass = predict(&[rps], &["--replicas", "3", "--metric", "Pods/rps=30"]).unwrap();
     assert_eq!(
         notes_of(&pass),
-        ["the pass has no value of External/rps; state it, such as --metric External/rps=30"]
+        ["the pass has no value of External/rps; state it, such as --metric External/rps=10"]
     );
     let facts = PassFacts::of(&pass);
     let facts = ["metric.Pods/rps.desired", "metric.External/rps.desired"].map(|field| {

@@ -102,7 +102,7 @@ impl WorkloadManifest {
         let served = &object.api_version();
         let stated = whole["apiVersion"].as_str().unwrap_or_default();
         if stated != served && !is_admitted(whole) {
-            // Older versions have a default for it.
+            // Some older versions have a default for it.
             let selector = match &whole["spec"]["selector"] {
                 Json::Null => ", with a selector",
                 _ => "",

@@ -455,15 +455,17 @@ pub(crate) fn value_flags<'m>(
     flags.join(" ")
 }
 
-/// Returns the flag that gives a metric the value of its target as an example, so that its unit is the metric's.
+/// Returns the flag that gives a metric a value, as an example: usual usage, or the target, which has the metric's unit.
 fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     let name = spec.name();
     let target = spec.target().map(MetricTarget::of_its_type);
     let amount = target.as_ref().and_then(MetricTarget::amount);
-    let value = match amount {
+    let value = match (name, amount) {
         _ if spec.is_utilization() => "80%".to_owned(),
-        Some(amount) => amount.to_string(),
-        None => "30".to_owned(),
+        ("cpu", _) if spec.is_resource() => "250m".to_owned(),
+        ("memory", _) if spec.is_resource() => "200Mi".to_owned(),
+        (_, Some(amount)) => amount.to_string(),
+        (_, None) => "30".to_owned(),
     };
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
         let flag = format!("{}={value}", spec.flag_name(&hpa.spec.metrics));
@@ -609,8 +611,8 @@ mod tests {
     fn an_example_has_the_unit_of_the_target() {
         for (name, target, want) in [
             ("cpu", build::utilization(50), "--cpu 80%"),
-            ("cpu", build::average("1"), "--cpu 1"),
-            ("memory", build::average("1Gi"), "--memory 1Gi"),
+            ("cpu", build::average("1"), "--cpu 250m"),
+            ("memory", build::average("1Gi"), "--memory 200Mi"),
             (
                 "nvidia.com/gpu",
                 build::utilization(50),

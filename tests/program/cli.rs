@@ -369,6 +369,10 @@ fn only_a_list_of_a_cluster_says_what_does_not_exist() {
             assert_eq!(page.contains("CANNOT SCALE"), !lacks, "{name}: {page}");
         }
     }
+    // A list of one group says nothing about another.
+    let hpa = HPA.replace("apiVersion: apps/v1,", "apiVersion: apps.kruise.io/v1,");
+    let page = run("explain web -f -", &[], &documents(&[&hpa, LISTED])).stdout;
+    assert!(page.contains("UNKNOWN: THE INPUT HAS NO SCALE"), "{page}");
 }
 
 /// The scale of a custom kind is not derived from its object, so the input may have the target.

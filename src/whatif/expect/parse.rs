@@ -330,7 +330,7 @@ impl<'t> ExpressionParser<'t> {
         let owner = format!("metric {name:?}");
         let mut error = unknown_part(at, part, &owner, metric_fields(&name));
         // Names of Google Cloud's metrics have this sign in place of slashes.
-        if self.rest().starts_with('|') {
+        if self.rest().starts_with('|') && !self.rest().starts_with("||") {
             let fields = Vec::from_iter(MetricField::ALL.iter().map(|field| field.name()));
             error.hint = format!(
                 "put a name with | in quotes: metric.\"NAME\".FIELD; FIELD is one of {}",

@@ -32,7 +32,7 @@ use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::expected::expected;
 use crate::report::list::{ExplanationList, Row, SPARE, one_by_one, overview, row};
-use crate::saved::assemble::assemble_all;
+use crate::saved::assemble::{assemble_all, notes_of_input};
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
@@ -149,7 +149,9 @@ impl<'a> ListCommand<'a> {
         };
         // To name one is an error.
         let note = left_out_note(left_out).filter(|_| matches!(selection, Selection::Labels(_)));
-        self.tell(explained, note.into_iter().collect(), terminal)
+        let notes = notes_of_input(objects, None);
+        let of_input = notes.iter().map(|it| format!("Note: {it}"));
+        self.tell(explained, of_input.chain(note).collect(), terminal)
     }
 
     /// Begins to write lines as they arrive, if that is requested.

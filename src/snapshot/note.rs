@@ -2,7 +2,6 @@
 //! that looks wrong. The controller ignores all of that. A note is worded where its facts are found.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use super::right::{UnknownFact, UnknownFactCause};
 use crate::version::FeatureGate;
@@ -57,11 +56,6 @@ pub enum Subject {
     InputLacks,
     /// Metrics lack a value in a state whose pods are assumed.
     NoValues,
-    /// No document in a file of a directory states a kind.
-    NoObject {
-        /// The file.
-        path: PathBuf,
-    },
     /// Other HPAs of the namespace may select the same pods.
     UnknownSelector {
         /// The HPA, as `namespace/name`; `None` for several.

@@ -1033,15 +1033,15 @@ fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
     let chart = chart.to_str().expect("a path in UTF-8");
     let object = run("explain web -o json -f", &[chart], "").quiet().answer();
     assert_eq!(object["outcome"]["scaleTo"], 3);
-    let skipped = |name: &str| {
-        json!(format!(
-            "{chart}/{name} is skipped: it has no Kubernetes object"
-        ))
-    };
+    let files = ["empty.yaml", "package.json", "values.yaml"].map(|it| format!("{chart}/{it}"));
+    let skipped = format!("skipped {}: no Kubernetes object", files.join(", "));
     let notes = object["notes"].as_array().expect("notes");
-    for name in ["empty.yaml", "package.json", "values.yaml"] {
-        assert!(notes.contains(&skipped(name)), "{name}: {notes:?}");
-    }
+    assert!(notes.contains(&json!(skipped)), "{notes:?}");
+    // For a list, they are no notes about one of the HPAs.
+    let list = run("explain -A -o json -f", &[chart], "");
+    assert_eq!(list.stderr, format!("Note: {skipped}\n"));
+    let of_one = &list.answer()["items"][0]["notes"];
+    assert!(!of_one.to_string().contains("skipped"), "{of_one}");
     // A broken one is not skipped.
     fs::write(Path::new(chart).join("values.yaml"), "a: b: c\n").expect("a file");
     let (error, ..) = run("explain web -o json -f", &[chart], "").refusal();

@@ -35,7 +35,7 @@ pub(super) struct Index<'o> {
     pub(super) settings: Settings,
     /// The sources of the time and the settings.
     pub(super) basis: Vec<Basis>,
-    /// The notes about the input and the settings.
+    /// The notes about the settings.
     pub(super) notes: Vec<Note>,
     pub(super) hpas: Groups<'o, &'o UndecodedHpa>,
     pub(super) pods: Groups<'o, &'o Shared<Pod>>,
@@ -70,7 +70,7 @@ impl<'o> Index<'o> {
         let workloads = objects.workloads.iter().zip(&objects.undecoded_workloads);
         let state = objects.state.as_ref();
         let mut basis = Vec::new();
-        let mut notes = objects.notes.clone();
+        let mut notes = Vec::new();
         Ok(Self {
             objects,
             options,

@@ -11,7 +11,7 @@ mod requests;
 mod target;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ptr;
 
 use jiff::Timestamp;
@@ -65,7 +65,36 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let place = Place::new(&index, object.namespace_in(options.default_namespace()));
     let is_meant = |hpa: &InputHpa<'_>| ptr::eq(hpa.object, object);
     let own = place.hpas.iter().position(is_meant).unwrap_or_default();
-    place.input(own, &place.whole(own))
+    let mut input = place.input(own, &place.whole(own))?;
+    let notes = notes_of_input(&objects, Some(&input.snapshot.hpa.spec.scale_target_ref));
+    input.notes.splice(0..0, notes);
+    Ok(input)
+}
+
+/// Returns the notes about what of an input is not used, with a reason that concerns the target of its only HPA.
+pub fn notes_of_input(
+    objects: &Objects,
+    target: Option<&CrossVersionObjectReference>,
+) -> Vec<Note> {
+    let mut kinds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((kind, api_version), count) in &objects.skipped {
+        let version = match &**api_version {
+            "" => "without a valid kind and apiVersion",
+            version => version,
+        };
+        let group = names::group(version);
+        let is_target = target.is_some_and(|it| it.is_kind(kind) && it.group() == group);
+        let why = match group {
+            _ if is_target => "a pass uses only the Scale of the target",
+            "http.keda.sh" => "a pass uses only the HPA that KEDA creates",
+            _ => "not used by a pass",
+        };
+        let skipped = format!("{count} {kind} ({version})");
+        kinds.entry(why).or_default().push(skipped);
+    }
+    let joined = kinds.into_iter();
+    let skipped = joined.map(|(why, all)| Note::new(format!("skipped {}: {why}", listed(&all))));
+    objects.notes.iter().cloned().chain(skipped).collect()
 }
 
 /// The state that the passes of a namespace share.
@@ -363,7 +392,7 @@ impl<'i, 'o> Place<'i, 'o> {
         known.chain(stated).collect()
     }
 
-    /// Returns notes about what an input leaves open for an HPA, and what of it is not used.
+    /// Returns notes about what an input leaves open for an HPA.
     fn remarks(&self, own: usize, snapshot: &Snapshot, surroundings: &Surroundings) -> Vec<Note> {
         let Index {
             objects, requests, ..
@@ -392,12 +421,7 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
         UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, scale, &mut notes);
-        let unused = objects.skipped.iter();
-        notes.extend(
-            unused
-                .map(|((kind, api_version), count)| skipped(kind, api_version, *count, hpa))
-                .chain(not_the_target(&surroundings.unscaled, hpa)),
-        );
+        notes.extend(not_the_target(&surroundings.unscaled, hpa));
         notes
     }
 
@@ -564,23 +588,6 @@ fn stated_memory(state: &ControllerState<'_>) -> Result<Option<Memory>, Error> {
     Ok(memory)
 }
 
-/// Returns a note about objects of a kind that a pass does not use.
-fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
-    let version = match api_version {
-        "" => "without a valid kind and apiVersion",
-        version => version,
-    };
-    let target = &hpa.spec.scale_target_ref;
-    let why = match names::group(version) {
-        group if target.is_kind(kind) && group == target.group() => {
-            "a pass uses only the Scale of the target"
-        }
-        "http.keda.sh" => "a pass uses only the HPA that KEDA creates",
-        _ => "not used by a pass",
-    };
-    Note::new(format!("skipped {count} {kind} ({version}): {why}"))
-}
-
 /// Returns a note if objects that were saved by hand have some of the target's pods, but fewer than it reports: a list
 /// with a selector, for example. A StatefulSet reports pods that finished or are being deleted as well.
 fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
@@ -668,7 +675,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{Basis, Input, assemble, fewer_pods, scale_in, skipped};
+    use super::{Basis, Input, assemble, fewer_pods, notes_of_input, scale_in};
     use crate::build;
     use crate::saved::file::read_text;
     use crate::saved::objects::Objects;
@@ -828,24 +835,29 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_skipped_says_what_is_read_instead() {
+    fn objects_that_are_skipped_are_joined_by_what_is_read_instead() {
         let target = json!({"apiVersion": "example.com/v1", "kind": "Stack", "name": "web"});
         let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
-        for (api_version, kind, want) in [
-            (
-                "example.com/v2",
-                "Stack",
-                "a pass uses only the Scale of the target",
-            ),
-            ("example.org/v1", "Stack", "not used by a pass"),
-            (
-                "http.keda.sh/v1alpha1",
-                "HTTPScaledObject",
-                "a pass uses only the HPA that KEDA creates",
-            ),
+        let mut objects = Objects::default();
+        for (kind, api_version) in [
+            ("HTTPScaledObject", "http.keda.sh/v1alpha1"),
+            ("Secret", "v1"),
+            ("Stack", "example.com/v2"),
+            ("Stack", "example.org/v1"),
         ] {
-            let want = format!("skipped 2 {kind} ({api_version}): {want}");
-            assert_eq!(skipped(kind, api_version, 2, &hpa).text, want);
+            let kind = (kind.to_owned(), api_version.to_owned());
+            objects.skipped.insert(kind, 2);
         }
+        let notes = notes_of_input(&objects, Some(&hpa.spec.scale_target_ref));
+        let keda = "skipped 2 HTTPScaledObject (http.keda.sh/v1alpha1): a pass uses only the HPA that KEDA creates";
+        let own = "skipped 2 Stack (example.com/v2): a pass uses only the Scale of the target";
+        let unused = "skipped 2 Secret (v1), 2 Stack (example.org/v1): not used by a pass";
+        let found: Vec<&str> = notes.iter().map(|note| &*note.text).collect();
+        assert_eq!(found, [keda, own, unused]);
+        // A list may be of several targets.
+        let unused = "skipped 2 Secret (v1), 2 Stack (example.com/v2), 2 Stack (example.org/v1): not used by a pass";
+        let notes = notes_of_input(&objects, None);
+        let found: Vec<&str> = notes.iter().map(|note| &*note.text).collect();
+        assert_eq!(found, [keda, unused]);
     }
 }

@@ -22,7 +22,7 @@ use super::objects::source::{ReadFault, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
-use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::note::Note;
 
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files with the extension
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
@@ -59,10 +59,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             match read_text(&text, &origin, &mut objects) {
                 // A chart's values, or a list of resources, may be in the same directory as manifests.
                 Err(_) if is_directory && yaml::has_no_object(&text) => {
-                    let text =
-                        format!("{} is skipped: it has no Kubernetes object", path.display());
-                    let subject = Subject::NoObject { path };
-                    objects.notes.push(Note::about(subject, text));
+                    objects.files_without_object.push(origin);
                 }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
                 Err(e) if may_be_unrendered(&e, &text) => return Err(e.hint(UNRENDERED)),
@@ -74,6 +71,8 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             objects.skipped_directories.extend(directories);
         }
     }
+    let skipped = objects.note_of_files_without_object();
+    objects.notes.extend(skipped);
     let given: Vec<PathBuf> = names.iter().flat_map(fs::canonicalize).collect();
     let is_given = |own: &PathBuf| fs::canonicalize(own).is_ok_and(|own| given.contains(&own));
     objects.skipped_directories.retain(|own| !is_given(own));

@@ -26,7 +26,7 @@ use crate::snapshot::hpa::{CUSTOM, CrossVersionObjectReference};
 use crate::snapshot::input::Options;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
-use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
@@ -40,6 +40,8 @@ pub type ListedKind = (String, String, Option<String>);
 pub struct Objects {
     /// Notes about input that was not read.
     pub notes: Vec<Note>,
+    /// The files of directories that were skipped because no document in them states a kind.
+    pub files_without_object: Vec<String>,
     /// The directories inside of those that were named, with files that were not read.
     pub skipped_directories: Vec<PathBuf>,
     /// HorizontalPodAutoscalers of any version, as JSON.
@@ -215,15 +217,8 @@ impl Objects {
             .chain(scaled_objects)
             .chain(self.others())
             .collect();
-        let files: Vec<String> = self
-            .notes
-            .iter()
-            .filter_map(|note| match &note.subject {
-                Subject::NoObject { path } => Some(path.display().to_string()),
-                _ => None,
-            })
-            .collect();
-        self.beside_skipped_directories(match (&there[..], &files[..]) {
+        let files = &self.files_without_object[..];
+        self.beside_skipped_directories(match (&there[..], files) {
             ([], []) => "it has no objects".to_owned(),
             ([], files) => {
                 format!(
@@ -233,6 +228,13 @@ impl Objects {
             }
             (there, _) => format!("it has {}", listed(there)),
         })
+    }
+
+    /// Returns the note about the skipped files.
+    pub(super) fn note_of_files_without_object(&self) -> Option<Note> {
+        let files = &self.files_without_object;
+        let text = || format!("skipped {}: no Kubernetes object", listed(files));
+        (!files.is_empty()).then(|| Note::new(text()))
     }
 
     /// Adds the directories that may have what the input lacks.

@@ -61,6 +61,10 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                 Err(_) if is_directory && yaml::has_no_object(&text) => {
                     objects.files_without_object.push(origin);
                 }
+                Err(_) if yaml::is_list_without_kind(&text) => {
+                    let message = format!("failed to read {origin}: {CUT_OFF}");
+                    return Err(Error::usage(message).hint(WHOLE));
+                }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
                 Err(e) if may_be_unrendered(&e, &text) => return Err(e.hint(UNRENDERED)),
                 read => read?,
@@ -93,6 +97,10 @@ pub(crate) const RENDERED: &str =
 /// The advice for a file that may have a chart's values, a patch or the like.
 const UNRENDERED: &str = "if it belongs to a chart or a kustomization, use the output of `helm template` or \
                           `kustomize build`";
+
+/// The fault of a list whose kind is not stated, as kubectl does at its end, and its remedy.
+const CUT_OFF: &str = "a list without a kind: it may be cut off";
+const WHOLE: &str = "save all of it, as kubectl get -o yaml prints it";
 
 /// Whether a file was not read because nothing in it states a kind, for no reason that is known.
 fn may_be_unrendered(e: &Error, text: &str) -> bool {

@@ -264,7 +264,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": {}, "spec": {}}"#,
-            "in:1:86: spec: duplicate field `spec`",
+            "in:1:88: spec: duplicate field `spec`",
         ),
         (
             r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,
@@ -678,4 +678,35 @@ fn skipped_links_are_noted_in_the_order_of_their_names() {
         })
         .collect();
     assert_eq!(notes, expected);
+}
+
+/// A list that was cut off has lost its kind, which kubectl writes after the items, but it is no other file.
+#[test]
+fn a_list_without_a_kind_is_not_skipped() {
+    let items = "items:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n";
+    let forbidden =
+        "Error from server (Forbidden): pods is forbidden: cannot list in API group: x\n";
+    for (text, is_list) in [
+        (&*format!("apiVersion: v1\n{items}"), true),
+        (items, true),
+        (r#"{"items": [{"kind": "Pod"}]}"#, true),
+        (r#"[{"kind": "Pod"}]"#, true),
+        ("items: [{name: a}]\n", false),
+        ("- a\n", false),
+        ("metadata: {kind: Pod}\n", false),
+        (forbidden, false),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name).display().to_string();
+        std::fs::write(path("a.yaml"), text).unwrap();
+        let skipped = format!("skipped {}: no Kubernetes object", path("a.yaml"));
+        let cut = format!(
+            "failed to read {}: a list without a kind: it may be cut off",
+            path("a.yaml")
+        );
+        match super::read(&[path("")]) {
+            Ok(objects) => assert_eq!((objects.notes, is_list), (vec![Note::new(skipped)], false)),
+            Err(e) => assert_eq!((e.message, is_list), (cut, true), "{text}"),
+        }
+    }
 }

@@ -128,12 +128,18 @@ fn number_at(text: &str, start: usize) -> &str {
     &rest[..rest.find(|c| !is_of_number(c)).unwrap_or(rest.len())]
 }
 
-/// Whether a text is YAML, or JSON, without anything that states a kind.
+/// Whether a text is YAML, or JSON, without anything that states a kind, or what kubectl prints in place of an answer.
 pub(super) fn has_no_object(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    let is_object = |it: &Spanned<Tree>| it.value.states_kind() || it.value.lists_objects();
+    text.starts_with("Error from server") || trees(text).is_ok_and(|all| !all.iter().any(is_object))
+}
+
+/// Whether a text is YAML, or JSON, with a list of objects, but no document that states a kind.
+pub(super) fn is_list_without_kind(text: &str) -> bool {
     trees(text.trim_start_matches('\u{feff}')).is_ok_and(|all| {
-        let kind = PlaceStep::Field("kind".to_owned());
-        let mut steps = all.iter().flat_map(|document| document.value.inner());
-        !steps.any(|(step, _)| step.as_ref() == Ok(&kind))
+        let states_kind = all.iter().any(|it| it.value.states_kind());
+        !states_kind && all.iter().any(|it| it.value.lists_objects())
     })
 }
 
@@ -356,6 +362,27 @@ impl Tree {
                 .iter()
                 .map(|(key, value)| (key.step(), value))
                 .collect(),
+        }
+    }
+
+    /// Returns the value of a field.
+    fn field(&self, name: &str) -> Option<&Self> {
+        let name = PlaceStep::Field(name.to_owned());
+        let mut fields = self.inner().into_iter();
+        let (_, node) = fields.find(|(step, _)| step.as_ref() == Ok(&name))?;
+        Some(&node.value)
+    }
+
+    /// Whether the node states its kind.
+    fn states_kind(&self) -> bool {
+        self.field("kind").is_some()
+    }
+
+    /// Whether the node, or its `items`, is a list with an object that states its kind.
+    fn lists_objects(&self) -> bool {
+        match self.field("items").unwrap_or(self) {
+            Self::List(items) => items.iter().any(|it| it.value.states_kind()),
+            _ => false,
         }
     }
 

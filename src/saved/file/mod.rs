@@ -315,8 +315,10 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error
         ))
     };
     let inside = fs::canonicalize(name).map_err(list)?;
-    let leads_out =
-        |file: &Path| fs::canonicalize(file).is_ok_and(|file| !file.starts_with(&inside));
+    let leads_out = |file: &Path| match fs::canonicalize(file) {
+        Ok(file) => !file.starts_with(&inside),
+        Err(_) => file.is_symlink(),
+    };
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
     let entries = fs::read_dir(name)
         .map_err(list)?
@@ -336,9 +338,14 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error
             directories.push(file);
         } else if leads_out(&file) {
             links += 1;
+            let leads = if file.exists() {
+                "leads out of the directory; name it to read it"
+            } else {
+                "leads nowhere"
+            };
+            let file = file.display();
             notes.push(Note::new(format!(
-                "{} is skipped: it is a link that leads out of the directory; name it to read it",
-                file.display()
+                "{file} is skipped: it is a link that {leads}"
             )));
         } else if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
             let file = file.display();

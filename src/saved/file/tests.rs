@@ -666,15 +666,17 @@ fn skipped_links_are_noted_in_the_order_of_their_names() {
         let link = &links[at * 7 % links.len()];
         std::os::unix::fs::symlink(outside.path().join("b.json"), link).unwrap();
     }
+    let broken = inside.path().join("c.json");
+    std::os::unix::fs::symlink("none.json", &broken).unwrap();
     let mut notes = Vec::new();
     super::expand(inside.path().to_str().unwrap(), &mut notes).unwrap();
+    let out = "leads out of the directory; name it to read it";
+    let links = links.into_iter().map(|path| (path, out));
     let expected: Vec<Note> = links
-        .into_iter()
-        .map(|path| {
+        .chain([(broken, "leads nowhere")])
+        .map(|(path, leads)| {
             let path = path.display();
-            Note::new(format!(
-                "{path} is skipped: it is a link that leads out of the directory; name it to read it"
-            ))
+            Note::new(format!("{path} is skipped: it is a link that {leads}"))
         })
         .collect();
     assert_eq!(notes, expected);

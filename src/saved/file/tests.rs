@@ -691,6 +691,7 @@ fn a_list_without_a_kind_is_not_skipped() {
     for (text, is_list) in [
         (&*format!("apiVersion: v1\n{items}"), true),
         (items, true),
+        ("apiVersion: v1\nitems:\n- metadata: {name: a}\n", true),
         (r#"{"items": [{"kind": "Pod"}]}"#, true),
         (r#"[{"kind": "Pod"}]"#, true),
         ("items: [{name: a}]\n", false),

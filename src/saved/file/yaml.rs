@@ -378,9 +378,12 @@ impl Tree {
         self.field("kind").is_some()
     }
 
-    /// Whether the node, or its `items`, is a list with an object that states its kind.
+    /// Whether the node is a list as an API returns it, or has an object that states its kind in its elements or `items`.
     fn lists_objects(&self) -> bool {
-        match self.field("items").unwrap_or(self) {
+        let items = self.field("items");
+        let is_of_api = items.is_some() && self.field("apiVersion").is_some();
+        match items.unwrap_or(self) {
+            _ if is_of_api => true,
             Self::List(items) => items.iter().any(|it| it.value.states_kind()),
             _ => false,
         }

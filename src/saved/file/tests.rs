@@ -264,7 +264,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": {}, "spec": {}}"#,
-            "in:1:88: spec: duplicate field `spec`",
+            "in:1:86: spec: duplicate field `spec`",
         ),
         (
             r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,

@@ -692,12 +692,15 @@ fn a_list_without_a_kind_is_not_skipped() {
         (&*format!("apiVersion: v1\n{items}"), true),
         (items, true),
         ("apiVersion: v1\nitems:\n- metadata: {name: a}\n", true),
-        (r#"{"items": [{"kind": "Pod"}]}"#, true),
-        (r#"[{"kind": "Pod"}]"#, true),
+        (r#"{"items": [{"apiVersion": "v1", "kind": "Pod"}]}"#, true),
+        (r#"[{"apiVersion": "v1", "kind": "Pod"}]"#, true),
+        (r#"[{"kind": "function"}]"#, false),
+        ("apiVersion: v1\nitems: [{name: a}]\nreplicas: 1\n", false),
         ("items: [{name: a}]\n", false),
         ("- a\n", false),
         ("metadata: {kind: Pod}\n", false),
         (forbidden, false),
+        (&forbidden.repeat(2), false),
     ] {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name).display().to_string();

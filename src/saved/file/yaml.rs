@@ -132,7 +132,8 @@ fn number_at(text: &str, start: usize) -> &str {
 pub(super) fn has_no_object(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let is_object = |it: &Spanned<Tree>| it.value.states_kind() || it.value.lists_objects();
-    text.starts_with("Error from server") || trees(text).is_ok_and(|all| !all.iter().any(is_object))
+    let is_error = |line: &str| line.starts_with("Error from server");
+    text.lines().all(is_error) || trees(text).is_ok_and(|all| !all.iter().any(is_object))
 }
 
 /// Whether a text is YAML, or JSON, with a list of objects, but no document that states a kind.
@@ -378,13 +379,15 @@ impl Tree {
         self.field("kind").is_some()
     }
 
-    /// Whether the node is a list as an API returns it, or has an object that states its kind in its elements or `items`.
+    /// Whether the node is a list as an API returns it, up to its items, or has an object in its elements or `items`.
     fn lists_objects(&self) -> bool {
         let items = self.field("items");
-        let is_of_api = items.is_some() && self.field("apiVersion").is_some();
+        let states_version = |it: &Self| it.field("apiVersion").is_some();
+        let is_of_api = items.is_some() && states_version(self) && self.inner().len() == 2;
+        let is_object = |it: &Self| it.states_kind() && states_version(it);
         match items.unwrap_or(self) {
             _ if is_of_api => true,
-            Self::List(items) => items.iter().any(|it| it.value.states_kind()),
+            Self::List(items) => items.iter().any(|it| is_object(&it.value)),
             _ => false,
         }
     }

@@ -410,24 +410,29 @@ mod tests {
             (
                 "registry.k8s.io/kube-controller-manager:v1.31.4",
                 &[][..],
-                Some("v1.31.4"),
+                Some(Ok("v1.31.4")),
             ),
             (
                 "localhost:5000/kube-controller-manager:v1.30.1_vendor.2@sha256:0123",
                 &[],
-                Some("v1.30.1_vendor.2"),
+                Some(Ok("v1.30.1_vendor.2")),
             ),
             ("localhost:5000/kube-controller-manager", &[], None),
             ("kube-controller-manager:latest", &[], None),
             (
+                "kube-controller-manager:v1.16.3",
+                &[],
+                Some(Err("v1.16 is older than v1.23, the oldest rules known")),
+            ),
+            (
                 "kube-controller-manager:v1.33.1",
                 &["--emulated-version=1.32"],
-                Some("1.32"),
+                Some(Ok("1.32")),
             ),
             (
                 "kube-controller-manager:v1.33.1",
                 &["--emulated-version=other=1.2,kube=1.31"],
-                Some("1.31"),
+                Some(Ok("1.31")),
             ),
         ] {
             let pod = read("a", |pod| {
@@ -435,7 +440,10 @@ mod tests {
                 pod["spec"]["containers"][0]["args"] = json!(args);
             });
             let version = pod.unwrap().settings.version;
-            assert_eq!(version.as_ref().and_then(Version::stated), want, "{image}");
+            let stated = |version: Version| version.stated().unwrap_or_default().to_owned();
+            let found = version.map(|version| version.map(stated));
+            let wanted = want.map(|want| want.map(str::to_owned).map_err(str::to_owned));
+            assert_eq!(found, wanted, "{image}");
         }
     }
 
@@ -453,7 +461,10 @@ mod tests {
                 pod["spec"]["containers"][0]["command"] = json!(["/bin/sh", "-c", line]);
             },
         ];
-        assert!(read("a", |_| {}).is_some());
+        let program = |pod: &mut Value| {
+            pod["spec"]["containers"][0]["command"] = json!(["/usr/bin/kube-controller-manager"]);
+        };
+        assert!(read("a", |_| {}).is_some() && read("a", program).is_some());
         for (place, change) in changes.into_iter().enumerate() {
             assert_eq!(read("a", change), None, "change {place}");
         }

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer};
 use crate::apimachinery::go;
 use crate::apimachinery::json::{BorrowedText, read_each};
 use crate::flags::Flags;
-use crate::version::{FeatureGate, Stage, Version};
+use crate::version::{FeatureGate, Stage, Version, is_too_old};
 
 /// The name of the container; the pod's name is this name followed by the node's.
 pub const MANAGER: &str = "kube-controller-manager";
@@ -17,8 +17,8 @@ pub const MANAGER: &str = "kube-controller-manager";
 /// The settings of a controller manager. A setting without a flag has its default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ManagerSettings {
-    /// The version of the image, or the version that it emulates.
-    pub version: Option<Version>,
+    /// The version of the image, or the version that it emulates; an error if the rules of the image are too old.
+    pub version: Option<Result<Version, String>>,
     /// The flags that are set.
     pub flags: Flags,
     /// The feature gates that are set and on which a pass depends, `AllAlpha` and `AllBeta`.
@@ -82,7 +82,7 @@ impl ManagerFlag {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arguments {
     flags: Vec<(ManagerFlag, Option<String>)>,
-    /// Whether there are flags at all, rather than a shell command line.
+    /// Whether there are flags, or the program alone, rather than a shell command line.
     any: bool,
     /// Whether the value of the last flag is the next argument.
     open: bool,
@@ -98,6 +98,7 @@ impl Arguments {
             return;
         }
         let Some(flag) = argument.strip_prefix("--") else {
+            self.any |= argument.rsplit('/').next() == Some(MANAGER);
             return;
         };
         self.any = true;
@@ -174,7 +175,7 @@ impl ManagerSettings {
                 for entry in value.split(',') {
                     let (component, version) = entry.split_once('=').unwrap_or(("kube", entry));
                     if component.trim() == "kube" {
-                        self.version = Some(version.trim().parse()?);
+                        self.version = Some(Ok(version.trim().parse()?));
                     }
                 }
             }
@@ -251,9 +252,11 @@ const HPA_CONTROLLER: [&str; 2] = [
     "horizontal-pod-autoscaler-controller",
 ];
 
-/// Returns the version in an image's tag. A registry may have a port, and a digest may follow.
-fn version_of(image: &str) -> Option<Version> {
+/// Returns the version in an image's tag, unless it has none. A registry may have a port, and a digest may follow.
+fn version_of(image: &str) -> Option<Result<Version, String>> {
     let tagged = image.split('@').next()?;
     let (_, name) = tagged.rsplit_once('/').unwrap_or(("", tagged));
-    name.split_once(':')?.1.parse().ok()
+    let (_, tag) = name.split_once(':')?;
+    let version = tag.parse();
+    (version.is_ok() || is_too_old(tag)).then_some(version)
 }

@@ -111,7 +111,7 @@ impl Sources<'_> {
                 Error::usage(format!("kubernetesVersion: {e}"))
                     .hint("--kubernetes-version takes precedence")
             })?,
-            (None, None) => self.read_version(notes).unwrap_or_else(Version::newest),
+            (None, None) => self.read_version(notes)?.unwrap_or_else(Version::newest),
         };
         if version.stated().is_none() || version.caveat().is_some() {
             basis.push(Basis::Version(version.clone()));
@@ -125,12 +125,23 @@ impl Sources<'_> {
     }
 
     /// Returns the controller manager's version, or else the server's.
-    fn read_version(&self, notes: &mut Vec<Note>) -> Option<Version> {
+    ///
+    /// # Errors
+    ///
+    /// The controller manager's rules are too old, and the server's version is unknown.
+    fn read_version(&self, notes: &mut Vec<Note>) -> Result<Option<Version>, Error> {
         let of_pod = self
             .leader
             .and_then(|pod| Some((pod, pod.settings.version.as_ref()?)));
-        let Some((pod, version)) = of_pod else {
-            return self.server.cloned();
+        let (pod, version) = match (of_pod, self.server) {
+            (Some((pod, Ok(version))), _) => (pod, version),
+            (Some((pod, Err(e))), None) => {
+                let message = format!("the controller manager ({}): {e}", manager(&pod.name));
+                return Err(Error::usage(message).hint(
+                    "--kubernetes-version states a version whose rules are close enough, if there is one",
+                ));
+            }
+            (_, server) => return Ok(server.cloned()),
         };
         if let Some(server) = self
             .server
@@ -144,7 +155,7 @@ impl Sources<'_> {
             );
             notes.push(Note::about(Subject::Settings, text));
         }
-        Some(version.clone())
+        Ok(Some(version.clone()))
     }
 
     /// Returns the known flags, each from the first source that has it.

@@ -732,6 +732,15 @@ spec:
         [&found["rules"], &found["outcome"]]
     );
 
+    // Rules that are too old are not replaced by the newest ones.
+    let old = documents(&[&good(), &pod("9").replace("v1.31.4", "v1.16.3")]);
+    run("explain web -f -", &[], &old).fails(
+        2,
+        &["kube-controller-manager-a): v1.16 is older than v1.23"],
+    );
+    let like = explain("-", &old, &["--kubernetes-version", "v1.31"]);
+    assert_eq!(like["outcome"], tolerant["outcome"]);
+
     // A ControllerState takes precedence.
     let stated = format!("{STATE}\nflags: {{tolerance: 0.1}}\nkubernetesVersion: v1.37.0\n");
     let stated = explain("-", &documents(&[HPA, REST, &pod("9"), &stated]), &[]);

@@ -26,7 +26,7 @@ pub struct Pass {
     pub decision: Decision,
     /// The uncertainty of the decision, and the passes after it.
     pub outlook: Outlook,
-    /// The pass at the time of the newest sample, if that may be the right time.
+    /// The pass at the newest time in the input, if that may be the right time.
     pub elsewhen: Option<Box<Self>>,
     /// A note that the newest rules end at different replicas, if they do.
     pub newer: Option<Note>,

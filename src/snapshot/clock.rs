@@ -7,24 +7,28 @@ use serde::Serialize;
 
 use crate::apimachinery::json;
 
-use super::{MetricAnswer, Snapshot};
+use super::evidence::Evidence;
+use super::hpa::Hpa;
+use super::{Measurement, MetricAnswer, Snapshot};
 
-/// The system clock fits the samples if they are no older than this: metrics pipelines take
-/// minutes at most.
-const CLOSE: SignedDuration = SignedDuration::from_mins(5);
+/// The system clock fits samples that are no older than this, or than twice their window: those of metrics-server are 15
+/// to 75 s old.
+const CLOSE: SignedDuration = SignedDuration::from_secs(90);
+/// The same for values of cloud providers, which state no windows.
+const CLOSE_IN_CLOUDS: SignedDuration = SignedDuration::from_mins(5);
 /// The expected difference between the clocks of two machines.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// A pipeline that has been broken for longer than this is less likely than a wrong time.
 const OLD: SignedDuration = SignedDuration::from_hours(1);
 
-/// The reason why the samples of a snapshot may belong to a different time from its clock.
+/// The reason why saved objects may belong to a different time from the clock of their snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClockDoubt {
     /// The reason for the doubt.
     pub why: Why,
-    /// The end of the newest sample.
-    #[serde(rename = "newestSample", serialize_with = "json::time::serialize")]
+    /// The newest time in the input: the objects are no older.
+    #[serde(rename = "newestTime", serialize_with = "json::time::serialize")]
     pub newest: Timestamp,
 }
 
@@ -34,31 +38,64 @@ pub struct ClockDoubt {
 pub enum Why {
     /// The input states no time, and the system clock is far from the samples.
     Unstated,
-    /// The samples were taken after the stated time.
+    /// The input has later times than the stated one.
     Ahead,
     /// The samples are old at the stated time: metrics have not arrived, or the time is wrong.
     Old,
 }
 
-/// Returns the end of the newest sample that states its time.
-pub fn newest_sample(snapshot: &Snapshot) -> Option<Timestamp> {
+/// Returns the newest sample that states its time.
+pub(crate) fn newest_sample(snapshot: &Snapshot) -> Option<Measurement<'_>> {
     let answers = snapshot.metrics.iter().chain([&MetricAnswer::PodMetrics]);
     let samples = answers.flat_map(|answer| snapshot.measurements(answer));
-    samples.filter_map(|sample| sample.time).max()
+    let stated = samples.filter(|sample| sample.time.is_some());
+    stated.max_by_key(|sample| sample.time)
+}
+
+/// Returns the newest time in an input: of its newest sample, the HPA's status, its events and its target's, or the lease.
+fn newest_time(
+    hpa: &Hpa,
+    evidence: &Evidence,
+    sample: Option<Measurement<'_>>,
+) -> Option<Timestamp> {
+    let events = evidence.events.iter().chain(&evidence.scaled);
+    let others = [
+        sample.and_then(|it| it.time),
+        hpa.written.status,
+        hpa.status.last_scale_time,
+        evidence.lease.map(|lease| lease.renewed),
+    ];
+    others
+        .into_iter()
+        .chain(events.map(|event| event.last))
+        .flatten()
+        .max()
+}
+
+/// Returns the greatest age of a sample that the system clock fits.
+fn close_to(sample: Measurement<'_>) -> SignedDuration {
+    let of_window = |window: SignedDuration| window.saturating_mul(2).max(CLOSE);
+    sample.window.map_or(CLOSE_IN_CLOUDS, of_window)
 }
 
 impl ClockDoubt {
-    /// Returns the doubt about the clock of saved objects, judging by samples that state their time. If the time of
-    /// the objects is not known, the clock is the system's.
-    pub(super) fn of(snapshot: &Snapshot, is_known: bool) -> Option<Self> {
-        let newest = newest_sample(snapshot)?;
+    /// Returns the doubt about the clock of saved objects, which is the system's if their time is not known. No time in
+    /// them can be later. Only samples are new whenever objects are read: without any, all times may be long ago.
+    pub(super) fn of(snapshot: &Snapshot, evidence: &Evidence, is_known: bool) -> Option<Self> {
+        let sample = newest_sample(snapshot);
+        let newest = newest_time(&snapshot.hpa, evidence, sample)?;
         let age = snapshot.now.duration_since(newest);
-        let why = if !is_known {
-            (age.abs() > CLOSE).then_some(Why::Unstated)
-        } else if age < -SKEW {
-            Some(Why::Ahead)
+        let limit = |sample| if is_known { OLD } else { close_to(sample) };
+        let [ahead, old] = if is_known {
+            [Why::Ahead, Why::Old]
         } else {
-            (age > OLD).then_some(Why::Old)
+            [Why::Unstated; 2]
+        };
+        let is_old = sample.is_some_and(|it| age > limit(it));
+        let why = if age < -SKEW {
+            Some(ahead)
+        } else {
+            is_old.then_some(old)
         }?;
         Some(Self { why, newest })
     }

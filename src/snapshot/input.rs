@@ -234,9 +234,12 @@ impl Input {
         by_hpa.chain(reported).chain(seen).flatten().max()
     }
 
-    /// Looks for doubts about the clock of saved objects.
+    /// Looks for doubts about the clock of saved objects. The time of a past pass is that of its samples, whatever else is
+    /// newer.
     pub(crate) fn doubt_clock(&mut self) {
-        self.clock_doubt = ClockDoubt::of(&self.snapshot, self.knows_time());
+        let is_past = self.evidence.past.is_some();
+        let doubt = ClockDoubt::of(&self.snapshot, &self.evidence, self.knows_time());
+        self.clock_doubt = doubt.filter(|_| !is_past);
     }
 }
 

@@ -3103,8 +3103,8 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
         serde_json::from_str(&explain(now, "json")).expect("JSON is printed")
     };
     let unstated = "The input does not state when it was saved";
-    let ahead = "The stated time is wrong: the newest sample is 10m later.";
-    let old = "The newest sample is 25h old: either metrics have stopped arriving";
+    let ahead = "The stated time is wrong: the newest time in the input is 10m later.";
+    let old = "The newest time in the input is 25h ago: either metrics have stopped arriving";
     for (now, why, said, range) in [
         (
             &[][..],
@@ -3148,7 +3148,7 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
         let type_this = "--now 2026-11-21T07:00:00Z";
         assert_eq!(head.contains(type_this), why.is_some(), "{now:?}: {head}");
         assert_eq!(
-            doubt["newestSample"] == "2026-11-21T07:00:00Z",
+            doubt["newestTime"] == "2026-11-21T07:00:00Z",
             why.is_some(),
             "{now:?}"
         );

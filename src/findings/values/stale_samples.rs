@@ -1,8 +1,8 @@
 //! The finding `stale-samples`.
 
+use crate::apimachinery::json::SecondsTime;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::clock::Why;
 use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than both a minute and twice their window, so the pass answers for that time rather than for now;
@@ -22,19 +22,16 @@ pub struct StaleSamples {
     pub newest: Timestamp,
     /// The window of the newest sample, if its API states windows.
     pub window: Option<SignedDuration>,
-    /// Whether the clock of the pass may be wrong, rather than the samples.
-    pub doubts_clock: bool,
+    /// The newest time in the input, if the clock of the pass may be wrong, rather than the samples.
+    pub read: Option<Timestamp>,
 }
 
 impl Kind for StaleSamples {
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let snapshot = case.snapshot;
         let mut found: Vec<(&str, StaleSamples)> = Vec::new();
-        let doubts_clock = case
-            .pass
-            .input
-            .clock_doubt
-            .is_some_and(|doubt| doubt.why != Why::Old);
+        let doubt = case.pass.input.clock_doubt;
+        let read = doubt.and_then(|doubt| doubt.alternative());
         for step in case.metrics().filter(|step| step.proposal().is_some()) {
             let spec = case.spec(step);
             let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
@@ -45,7 +42,7 @@ impl Kind for StaleSamples {
             let samples = counted(case, step);
             let old = samples
                 .iter()
-                .filter(|it| is_old(snapshot, it, doubts_clock));
+                .filter(|it| is_old(snapshot, it, read.is_some()));
             let stale: Vec<_> = old.filter_map(|it| Some((it.time?, it.window))).collect();
             let Some(&(newest, window)) = stale.iter().max_by_key(|(time, _)| *time) else {
                 continue;
@@ -56,7 +53,7 @@ impl Kind for StaleSamples {
                 samples: samples.len(),
                 newest,
                 window,
-                doubts_clock,
+                read,
             };
             found.push((spec.api_group(), facts));
         }
@@ -80,7 +77,7 @@ impl Kind for StaleSamples {
             format!("{stale} of {samples} samples of {labels} {are}")
         };
         let (age, side) = self.age(about.now());
-        if self.doubts_clock {
+        if self.read.is_some() {
             format!("{these} {age} {side} the clock of the pass")
         } else if stale == samples && about.finding.explains {
             let newest = time(about.now(), self.newest);
@@ -105,11 +102,12 @@ impl Kind for StaleSamples {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let first = self.metrics.first().copied().unwrap_or_default();
+        if let Some(read) = self.read {
+            let read = SecondsTime(read);
+            let advice = format!("State the time at which the objects were read: --now {read}");
+            return Remedy::StateInput.says(advice);
+        }
         match about.spec(first).api_group() {
-            _ if self.doubts_clock => Remedy::StateInput.says(format!(
-                "State the time at which the objects were read: --now {}",
-                self.newest
-            )),
             _ if self.window.is_none() && about.finding.severity == Severity::Info => {
                 Remedy::Nothing.says("Nothing to do unless they get older: the values of clouds arrive some minutes late.")
             }
@@ -159,7 +157,7 @@ impl StaleSamples {
         let decides = winner.is_some_and(|step| self.metrics.contains(&step.index));
         let late = self.window.map_or(LATE_IN_CLOUDS, |_| LATE);
         let is_late = case.snapshot.now.duration_since(self.newest) <= late;
-        if self.doubts_clock || is_late {
+        if self.read.is_some() || is_late {
             Finding::aside(Severity::Info, self)
         } else if self.stale == self.samples && decides {
             Finding::explaining(Severity::Warning, self)

@@ -183,7 +183,7 @@ impl Words<'_> {
         )
     }
 
-    /// Describes why the samples may belong to another time than the pass, and the flag to type.
+    /// Describes why the objects may belong to another time than the pass, and the flag to type.
     fn clock(&self, doubt: ClockDoubt) -> String {
         let ClockDoubt { why, newest } = doubt;
         let by = age(self.now().duration_since(newest).abs());
@@ -193,19 +193,21 @@ impl Words<'_> {
         match why {
             Why::Unstated => {
                 let side = if is_old {
-                    "old"
+                    "ago"
                 } else {
                     "ahead of the system clock"
                 };
                 format!(
-                    "The input does not state when it was saved, and its newest sample is {by} {side}. {use_now}"
+                    "The input does not state when it was saved, and the newest time in it is {by} {side}. {use_now}"
                 )
             }
             Why::Ahead => {
-                format!("The stated time is wrong: the newest sample is {by} later. {use_now}")
+                format!(
+                    "The stated time is wrong: the newest time in the input is {by} later. {use_now}"
+                )
             }
             Why::Old => format!(
-                "The newest sample is {by} old: either metrics have stopped arriving, or the \
+                "The newest time in the input is {by} ago: either metrics have stopped arriving, or the \
                  stated time is wrong (try --now {newest})."
             ),
         }
@@ -785,9 +787,9 @@ mod tests {
         just started: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation.
         none stated: stays at 4. cpu proposes 1 replica; no history is stated, so the current 4 count as the last recommendation.
         unknown: stays at 4. cpu proposes 1 replica; the history is unknown, and the current 4 are assumed to be the last recommendation. Not certain: the controller's history is unknown; 1 to 8 are possible. To narrow this, give a history with --prometheus, or --observe 5m20s.
-        saved later: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and its newest sample is 60m old. To explain the pass at that time, use --now 2026-11-21T05:00:00Z.
-        saved earlier: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and its newest sample is 60m ahead of the system clock. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
-        wrong time: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The stated time is wrong: the newest sample is 60m later. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
+        saved later: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and the newest time in it is 60m ago. To explain the pass at that time, use --now 2026-11-21T05:00:00Z.
+        saved earlier: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The input does not state when it was saved, and the newest time in it is 60m ahead of the system clock. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
+        wrong time: stays at 4. cpu proposes 1 replica; the controller has no history and uses the current 4 as its last recommendation. The stated time is wrong: the newest time in the input is 60m later. To explain the pass at that time, use --now 2026-11-21T07:00:00Z.
         ");
     }
 

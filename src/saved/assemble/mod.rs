@@ -672,14 +672,15 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-    use serde_json::json;
+    use jiff::{SignedDuration, Timestamp};
+    use serde_json::{Value, json};
 
     use super::{Basis, Input, assemble, fewer_pods, notes_of_input, scale_in};
     use crate::build;
     use crate::saved::file::read_text;
     use crate::saved::objects::Objects;
     use crate::saved::save::to_json;
+    use crate::snapshot::clock::Why;
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::input::Options;
     use crate::snapshot::pod::Pod;
@@ -807,6 +808,91 @@ mod tests {
         };
         assert!(assumed(&input) && assumed(&saved));
         assert_eq!(saved.snapshot.scale, input.snapshot.scale);
+    }
+
+    fn before(seconds: i64) -> Timestamp {
+        let now: Timestamp = build::NOW.parse().expect("a time");
+        now - SignedDuration::from_secs(seconds)
+    }
+
+    fn doubt(times: &[Value], now: Option<Timestamp>) -> Option<(Why, Timestamp)> {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let queue = build::external("queue", &build::average("30"));
+        let mut items = vec![
+            build::hpa(&json!({"maxReplicas": 9, "metrics": [cpu, queue]})),
+            build::scale(1),
+            build::pod("web-0"),
+        ];
+        for part in times {
+            match part["kind"].as_str() {
+                Some(_) => items.push(part.clone()),
+                None => items[0] = build::with(items[0].clone(), part),
+            }
+        }
+        let options = Options {
+            now,
+            ..Options::default()
+        };
+        let text = build::list(items);
+        let input = crate::saved::read(&text, &options, before(0)).expect("input");
+        input.clock_doubt.map(|doubt| (doubt.why, doubt.newest))
+    }
+
+    #[test]
+    fn the_clock_is_doubted_by_the_newest_time_of_all() {
+        let usage = |age: i64, window: &str| {
+            let sample = json!({"timestamp": before(age).to_string(), "window": window});
+            build::with(build::pod_metrics("web-0", "50m"), &sample)
+        };
+        let value = |age: i64| {
+            let of =
+                json!({"metricName": "queue", "value": "3", "timestamp": before(age).to_string()});
+            build::external_values([of])
+        };
+        let status = |age: i64| {
+            let entry = json!({"subresource": "status", "time": before(age).to_string()});
+            json!({"metadata": {"managedFields": [entry]}})
+        };
+        let lease = |age: i64| build::lease(&before(age).to_string());
+        let event = |age: i64| build::rescale(2, "cpu above target", &before(age).to_string());
+        let day = 86_400;
+        for (times, now, want) in [
+            // Samples of metrics-server, those of a longer window, and values of cloud providers.
+            (vec![usage(90, "15s")], None, None),
+            (vec![usage(91, "15s")], None, Some((Why::Unstated, 91))),
+            (vec![usage(120, "60s")], None, None),
+            (vec![value(300)], None, None),
+            (vec![value(301)], None, Some((Why::Unstated, 301))),
+            // The other times show that the samples are old, or date the objects better.
+            (vec![usage(400, "15s"), lease(4)], None, None),
+            (
+                vec![usage(400, "15s"), event(95)],
+                None,
+                Some((Why::Unstated, 95)),
+            ),
+            // They may be old whenever they are read.
+            (vec![status(day), event(day)], None, None),
+            (vec![usage(-61, "15s")], None, Some((Why::Unstated, -61))),
+            // Nothing is later than a stated time, except by the difference of clocks.
+            (vec![usage(100, "15s"), status(0)], Some(60), None),
+            (
+                vec![usage(100, "15s"), status(0)],
+                Some(61),
+                Some((Why::Ahead, 0)),
+            ),
+            (vec![event(0)], Some(61), Some((Why::Ahead, 0))),
+            (
+                vec![usage(0, "15s"), lease(0)],
+                Some(100),
+                Some((Why::Ahead, 0)),
+            ),
+            (vec![usage(3_601, "15s")], Some(0), Some((Why::Old, 3_601))),
+            (vec![usage(3_601, "15s"), status(60)], Some(0), None),
+        ] {
+            let found = doubt(&times, now.map(before));
+            let wanted = want.map(|(why, age)| (why, before(age)));
+            assert_eq!(found, wanted, "{times:?} {now:?}");
+        }
     }
 
     #[test]

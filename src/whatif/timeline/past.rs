@@ -84,7 +84,8 @@ const AGE: SignedDuration = SignedDuration::from_secs(7);
 /// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The age of the
 /// state when it is used, and whether it states its time at all, do not matter.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
-    let read = newest_sample(snapshot).map_or(snapshot.now, |newest| newest.plus(AGE));
+    let newest = newest_sample(snapshot).and_then(|sample| sample.time);
+    let read = newest.map_or(snapshot.now, |newest| newest.plus(AGE));
     let by = time.duration_since(read);
     snapshot.now = time;
     let shift = |time: &mut Timestamp| *time = time.plus(by);

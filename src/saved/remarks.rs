@@ -343,6 +343,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
             let is_of_metrics_api = matches!(
                 documents,
                 Documents::PodMetrics
+                    | Documents::PodMetricsList
                     | Documents::MetricValueList
                     | Documents::ExternalMetricValueList
             );
@@ -361,7 +362,9 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         let command = command(documents, path.as_deref(), namespace);
         let printed = format!("`{command}` prints what is missing");
         match documents {
-            Documents::MetricValueList | Documents::ExternalMetricValueList => {
+            Documents::Pod
+            | Documents::MetricValueList
+            | Documents::ExternalMetricValueList => {
                 format!("{lacking} for {metrics}; {printed}")
             }
             // The same request would get the same answer.

@@ -437,6 +437,8 @@ pub enum Documents {
     Pod,
     /// The answer of the resource metrics API.
     PodMetrics,
+    /// Such an answer for all pods.
+    PodMetricsList,
     /// An answer of the custom metrics API.
     MetricValueList,
     /// Such an answer that can only belong to one metric.
@@ -456,6 +458,7 @@ impl Documents {
             Self::Scale => "Scale",
             Self::Pod => "Pod",
             Self::PodMetrics => "PodMetrics",
+            Self::PodMetricsList => "PodMetricsList",
             Self::MetricValueList => "MetricValueList",
             Self::UnambiguousMetricValueList => "unambiguous MetricValueList",
             Self::ExternalMetricValueList => "ExternalMetricValueList",

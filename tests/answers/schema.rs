@@ -120,7 +120,20 @@ fn made() -> Vec<(&'static str, String)> {
         ),
         (
             "an input without pods",
-            build::list([of(json!([cpu])), deployment, metrics.clone()]),
+            build::list([of(json!([cpu])), deployment.clone(), metrics.clone()]),
+        ),
+        (
+            "usage of some pods",
+            [
+                build::list([
+                    of(json!([cpu])),
+                    deployment.clone(),
+                    pod.clone(),
+                    build::pod("web-2"),
+                ]),
+                metrics.to_string(),
+            ]
+            .concat(),
         ),
         (
             "a pod that has succeeded",

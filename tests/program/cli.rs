@@ -188,14 +188,14 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             "a list of pods of another namespace",
             vec![HPA, target, metrics, pods_elsewhere],
             2,
-            "UNKNOWN: THE INPUT HAS NO PODS",
+            "UNKNOWN: THE INPUT LACKS THE PODS",
             "the input has no Pod for cpu",
         ),
         (
             "no pods",
             vec![HPA, target, metrics],
             2,
-            "UNKNOWN: THE INPUT HAS NO PODS",
+            "UNKNOWN: THE INPUT LACKS THE PODS",
             "the input has no Pod for cpu",
         ),
     ] {
@@ -423,6 +423,48 @@ fn other_hpas_are_noted_once_the_target_s_pods_are_known() {
     }
     let list = run("explain -n shop -f -", &[], &alone).stdout;
     assert!(!list.contains("note"), "{list}");
+}
+
+/// Without a ControllerState, a list of pods that has none of those that the target reports is a selection, unless it
+/// has pods that the target owns; and single PodMetrics are a selection, too.
+#[test]
+fn what_is_left_out_of_a_selection_is_unknown() {
+    let (workload, metrics) = REST.split_at(REST.rfind("---").expect("documents"));
+    let metrics = metrics.trim_start_matches("---");
+    let (target, _) = workload.split_at(workload.find("---").expect("documents"));
+    let pod = |name: &str, label: &str, owner: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"},
+            "metadata": {"name": name, "namespace": "shop", "labels": {"app": label},
+                "ownerReferences": build::owned_by("apps/v1", "Deployment", owner)},
+            "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]}})
+    };
+    let others = build::list_of("v1", "PodList", &[pod("api-1", "api", "api")]);
+    let own = build::list_of("v1", "PodList", &[pod("web-1", "old", "web")]);
+    let null = r#"{"apiVersion": "v1", "kind": "PodList", "items": null}"#;
+    let both = build::list([pod("web-1", "web", "web"), pod("web-2", "web", "web")]);
+    let starting = both
+        .replacen("Running", "Pending", 2)
+        .replacen("Pending", "Running", 1);
+    let item: Value = build::yaml(metrics);
+    let usage = build::list([item]);
+    let (no_pods, no_usage) = ("THE INPUT LACKS THE PODS", "no PodMetricsList for cpu");
+    let (nothing, some) = ("selector-matches-nothing", "1 missing");
+    for (name, parts, said) in [
+        ("pods of others", [&*others, metrics], no_pods),
+        ("no pods", [null, metrics], no_pods),
+        ("pods that it owns", [&own, metrics], nothing),
+        ("one of two PodMetrics", [&both, metrics], no_usage),
+        ("a list of one", [&both, &usage], some),
+        (
+            "a pod that uses nothing yet",
+            [&starting, metrics],
+            "2 unready",
+        ),
+    ] {
+        let input = documents(&[&[HPA, target][..], &parts].concat());
+        let page = run("explain web -f - -o wide", &[], &input).stdout;
+        assert!(page.contains(said), "{name}: {page}");
+    }
 }
 
 /// Saved, a manifest is what it was: the pods that were assumed are in no cluster.

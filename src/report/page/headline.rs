@@ -77,7 +77,7 @@ impl Headline {
             Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
             Self::CannotWrite { from, to } => format!("cannot scale {from} → {to}"),
-            Self::Lacks(Documents::Pod) => "unknown: the input has no pods".to_owned(),
+            Self::Lacks(Documents::Pod) => "unknown: the input lacks the pods".to_owned(),
             Self::Lacks(documents) => {
                 format!("unknown: the {} lacks a metric", documents.container())
             }

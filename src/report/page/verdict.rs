@@ -650,7 +650,7 @@ mod tests {
         not allowed: unknown: no access to the metrics. You are not allowed to read cpu: the pass may end anywhere from 4 to 8.
         not allowed, and fixed: stays at 4. You are not allowed to read cpu, but this could not change the replicas.
         no answer: unknown: no answer about the metrics. Reading cpu failed (no): the pass may end anywhere from 4 to 8.
-        no pods: unknown: the input has no pods. The input has no Pod for cpu: the pass may end anywhere from 4 to 8.
+        no pods: unknown: the input lacks the pods. The input has no Pod for cpu: the pass may end anywhere from 4 to 8.
         no usage: unknown: the input lacks a metric. The input has no PodMetrics for cpu: the pass may end anywhere from 4 to 8.
         at 0: disabled at 0. The target has 0 replicas: the HPA stays off until something else sets 1 or more.
         above: scale down 4 → 3. 4 is above maxReplicas (3); the controller corrects this without considering metrics, stabilization or rate limits.

@@ -1,11 +1,11 @@
 //! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::Place;
 use super::index::Index;
 use super::target::resource_of;
+use super::{Place, Portion};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
 use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ControllerState};
@@ -14,7 +14,7 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, ObjectReference};
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::ZERO_TIME;
+use crate::snapshot::pod::{Phase, ZERO_TIME};
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, UnreadCause,
 };
@@ -25,8 +25,9 @@ pub(super) struct Answers<'o> {
     pub(super) place: &'o Place<'o, 'o>,
     /// The target's scale, if it could be read.
     pub(super) scale: Option<&'o Scale>,
-    /// The values of the pods that the target selects.
-    pub(super) pod_values: &'o [&'o MetricValue],
+    pub(super) portion: &'o Portion<'o>,
+    /// Whether the input has pods that the target selects or owns.
+    pub(super) has_pods: bool,
 }
 
 impl Answers<'_> {
@@ -72,7 +73,8 @@ impl Answers<'_> {
     /// Returns the documents that a metric without a saved answer needs and the input lacks entirely. A
     /// ControllerState with neither HPAs nor answers is written by hand, and complete for the metrics of the HPA; others
     /// were not requested. A saved one has the answers to what was requested, which is nothing if the scale was refused.
-    /// An input without a ControllerState has whatever kubectl was asked for.
+    /// An input without a ControllerState has whatever kubectl was asked for: only a list shows what does not exist, and
+    /// not even one without any of the pods that a target reports.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Index {
             objects, requests, ..
@@ -99,6 +101,7 @@ impl Answers<'_> {
             pods, pod_metrics, ..
         } = self.place;
         let (documents, is_there) = match api {
+            Api::Resource if self.lacks_usage() => return Some(Documents::PodMetricsList),
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
                 let is_there = match request {
@@ -128,10 +131,32 @@ impl Answers<'_> {
         if !is_there && !is_answered {
             return Some(documents);
         }
-        let has_pods = !pods.is_empty()
-            || is_listed(Documents::Pod)
+        let has_pods = self.has_pods
+            || objects.state.is_some() && !pods.is_empty()
+            || self.place.lists_pods_of(self.hpa, self.scale)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
+    }
+
+    /// Whether the usage of some pods is unknown, because the input only has single PodMetrics, and none of a pod that
+    /// runs.
+    fn lacks_usage(&self) -> bool {
+        let Place {
+            index, pod_metrics, ..
+        } = self.place;
+        let objects = index.objects;
+        let is_whole = objects.state.is_some()
+            || pod_metrics.is_empty()
+            || objects.has_list(Documents::PodMetrics, &self.hpa.namespace);
+        let Some(scale) = self.scale.filter(|_| !is_whole) else {
+            return false;
+        };
+        let usage = self.portion.usage.iter();
+        let measured: HashSet<&str> = usage.map(|item| &*item.name).collect();
+        let own = self.portion.pods.iter();
+        own.filter(|pod| scale.selector.matches(&pod.labels))
+            .filter(|pod| pod.is_active() && pod.phase == Phase::Running)
+            .any(|pod| !measured.contains(&*pod.name))
     }
 
     /// Whether the objects have a value for a request.
@@ -202,7 +227,7 @@ impl Answers<'_> {
         let values: Vec<&MetricValue> = match request {
             MetricRequest::Object(wanted, _) => self.values_of_object(wanted, metric).collect(),
             _ => {
-                let own = self.pod_values.iter().copied();
+                let own = self.portion.values.iter().copied();
                 own.filter(|value| may_be_of(value, metric)).collect()
             }
         };

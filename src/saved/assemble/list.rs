@@ -197,7 +197,7 @@ fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
 
 /// Returns the places of the HPAs that scale the closest owner of a pod that has any. As for findings, the name of a
 /// ReplicaSet that was not read reveals its owner.
-fn owning(place: &Place<'_, '_>, pod: &Pod) -> Vec<usize> {
+pub(super) fn owning(place: &Place<'_, '_>, pod: &Pod) -> Vec<usize> {
     let mut next = pod.owner.as_deref();
     // Owners that own each other would be followed forever.
     for _ in 0..8 {

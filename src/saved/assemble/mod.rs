@@ -26,6 +26,7 @@ use choose::find;
 pub(crate) use choose::{is_meant, own_and_neighbours};
 use index::Index;
 pub use list::assemble_all;
+use list::owning;
 use requests::group;
 pub(crate) use target::{
     has_own_scale, is_built_in, is_unscalable, resource_of, save_command, scale_in, scale_of,
@@ -268,11 +269,13 @@ impl<'i, 'o> Place<'i, 'o> {
         self.each_once.clone()?;
         let scale = self.hpas[own].scale.clone()?;
         basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
+        let has_pods = self.has_pods_of(own, portion);
         let answers = Answers {
             hpa: &hpa,
             place: self,
             scale: scale.as_ref().ok(),
-            pod_values: &portion.values,
+            portion,
+            has_pods,
         };
         let metrics = answers.all();
         notes.extend(answers.repeated());
@@ -292,7 +295,7 @@ impl<'i, 'o> Place<'i, 'o> {
             scale,
             hpa,
         };
-        let mut surroundings = self.around(own, &snapshot);
+        let mut surroundings = self.around(own, &snapshot, has_pods);
         let of_manifest = manifest.and_then(WorkloadManifest::replicas);
         surroundings.manifest_replicas = of_manifest.or_else(|| {
             let saved = &objects.state.as_ref()?.manifests;
@@ -426,7 +429,7 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 
     /// Returns the objects around an HPA, and the missing ones, apart from manifests.
-    fn around(&self, own: usize, snapshot: &Snapshot) -> Surroundings {
+    fn around(&self, own: usize, snapshot: &Snapshot, has_pods: bool) -> Surroundings {
         let Index {
             objects,
             options,
@@ -455,13 +458,9 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let lacks_answers = scale.as_ref().is_err_and(|e| e.lacking().is_some())
             || is_requested && metrics.iter().any(MetricAnswer::is_missing);
-        let may_select = |pod: &Pod| {
-            let selector = snapshot.selector();
-            selector.map_or(true, |selector| selector.matches(&pod.labels))
-        };
-        surroundings.lacks_pods = lacks_answers
-            && !objects.has_list(Documents::Pod, &hpa.namespace)
-            && !self.pods.iter().any(|pod| may_select(pod));
+        let may_have_pods = || has_pods || snapshot.selector().is_err() && !self.pods.is_empty();
+        surroundings.lacks_pods =
+            lacks_answers && !self.lists_pods_of(hpa, scale.as_ref().ok()) && !may_have_pods();
         surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
         let object = self.hpas[own].object;
         let elsewhere = match scale {
@@ -483,6 +482,24 @@ impl<'i, 'o> Place<'i, 'o> {
             default_namespace: options.default_namespace().to_owned(),
         });
         surroundings
+    }
+
+    /// Whether a portion has pods that the target of an HPA selects or owns.
+    fn has_pods_of(&self, own: usize, portion: &Portion<'_>) -> bool {
+        let selector = self.hpas[own].selector();
+        let is_selected = |pod: &Pod| selector.is_some_and(|it| it.matches(&pod.labels));
+        let mut pods = portion.pods.iter();
+        pods.any(|pod| is_selected(pod) || owning(self, pod).contains(&own))
+    }
+
+    /// Whether the input has a list of pods that shows those of a target. Without a ControllerState, it may be a
+    /// selection, which has none of the pods that the target reports in its status.
+    fn lists_pods_of(&self, hpa: &Hpa, scale: Option<&Scale>) -> bool {
+        let objects = self.index.objects;
+        let reports_some = scale.is_some_and(|scale| scale.status_replicas > 0)
+            && self.index.target.assumption(hpa).is_none();
+        objects.has_list(Documents::Pod, &hpa.namespace)
+            && (objects.state.is_some() || !reports_some)
     }
 
     /// Returns the workloads that no HPA scales and no other object controls or describes.
@@ -589,7 +606,8 @@ fn stated_memory(state: &ControllerState<'_>) -> Result<Option<Memory>, Error> {
 }
 
 /// Returns a note if objects that were saved by hand have some of the target's pods, but fewer than it reports: a list
-/// with a selector, for example. A StatefulSet reports pods that finished or are being deleted as well.
+/// with a selector, for example. Without any, they are unknown. A StatefulSet reports pods that finished or are being
+/// deleted as well.
 fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
     let scale = snapshot.scale.as_ref().ok()?;
     let metrics = &snapshot.hpa.spec.metrics;
@@ -909,7 +927,7 @@ mod tests {
             (3, &["web", "api", "web"], &queue, false),
             (2, &["web", "api", "web"], &cpu, false),
             (1, &["web", "web"], &cpu, false),
-            // A finding is about replicas without pods.
+            // These pods are unknown.
             (3, &["api"], &cpu, false),
         ] {
             let hpa = Hpa::of(&json!({"metrics": [metric]}), json!({}));

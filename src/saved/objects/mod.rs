@@ -79,8 +79,8 @@ pub struct Objects {
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
     /// The lists of pods and of their usage in the input, even if empty: objects missing in them did not exist. If all
-    /// items of a list are of one namespace, it says nothing about others. Of the lists of metric values, only the
-    /// empty ones.
+    /// items of a list are of one namespace, it says nothing about others. Of lists of any kind, only those with usage.
+    /// Of the lists of metric values, only the empty ones.
     pub lists: BTreeSet<(Documents, Option<String>)>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,

@@ -236,7 +236,12 @@ impl Objects {
             }
             ("coordination.k8s.io", "Lease") => self.take_lease(&LeaseObject::deserialize(fields)?),
             ("metrics.k8s.io", "PodMetrics") => {
-                push_sharing(&mut self.pod_metrics, PodMetrics::deserialize(fields)?);
+                let item = PodMetrics::deserialize(fields)?;
+                if depth > 0 {
+                    let place = item.namespace.as_deref().map(str::to_owned);
+                    self.lists.insert((Documents::PodMetrics, place));
+                }
+                push_sharing(&mut self.pod_metrics, item);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 self.take_custom(PlainItems::deserialize(fields)?);

@@ -461,10 +461,7 @@ mod tests {
                 pod["spec"]["containers"][0]["command"] = json!(["/bin/sh", "-c", line]);
             },
         ];
-        let program = |pod: &mut Value| {
-            pod["spec"]["containers"][0]["command"] = json!(["/usr/bin/kube-controller-manager"]);
-        };
-        assert!(read("a", |_| {}).is_some() && read("a", program).is_some());
+        assert!(read("a", |_| {}).is_some());
         for (place, change) in changes.into_iter().enumerate() {
             assert_eq!(read("a", change), None, "change {place}");
         }

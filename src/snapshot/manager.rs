@@ -82,7 +82,7 @@ impl ManagerFlag {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arguments {
     flags: Vec<(ManagerFlag, Option<String>)>,
-    /// Whether there are flags, or the program alone, rather than a shell command line.
+    /// Whether there are flags at all, rather than a shell command line.
     any: bool,
     /// Whether the value of the last flag is the next argument.
     open: bool,
@@ -98,7 +98,6 @@ impl Arguments {
             return;
         }
         let Some(flag) = argument.strip_prefix("--") else {
-            self.any |= argument.rsplit('/').next() == Some(MANAGER);
             return;
         };
         self.any = true;

@@ -18,6 +18,8 @@ const CLOSE: SignedDuration = SignedDuration::from_secs(90);
 const CLOSE_IN_CLOUDS: SignedDuration = SignedDuration::from_mins(5);
 /// The expected difference between the clocks of two machines.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// How slow the clock of this machine may be, since no dump comes from the future.
+const SYSTEM_SKEW: SignedDuration = SignedDuration::from_mins(5);
 /// A pipeline that has been broken for longer than this is less likely than a wrong time.
 const OLD: SignedDuration = SignedDuration::from_hours(1);
 
@@ -52,7 +54,8 @@ pub(crate) fn newest_sample(snapshot: &Snapshot) -> Option<Measurement<'_>> {
     stated.max_by_key(|sample| sample.time)
 }
 
-/// Returns the newest time in an input: of its newest sample, the HPA's status, its events and its target's, or the lease.
+/// Returns the newest time in an input about an HPA: of its newest sample, its status, its last scaling, its events and
+/// its target's, or the lease.
 fn newest_time(
     hpa: &Hpa,
     evidence: &Evidence,
@@ -81,18 +84,26 @@ fn close_to(sample: Measurement<'_>) -> SignedDuration {
 impl ClockDoubt {
     /// Returns the doubt about the clock of saved objects, which is the system's if their time is not known. No time in
     /// them can be later. Only samples are new whenever objects are read: without any, all times may be long ago.
-    pub(super) fn of(snapshot: &Snapshot, evidence: &Evidence, is_known: bool) -> Option<Self> {
+    /// `evidence` is `None` if the objects state when they were read themselves: other times in them are of other clocks.
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        evidence: Option<&Evidence>,
+        is_known: bool,
+    ) -> Option<Self> {
         let sample = newest_sample(snapshot);
-        let newest = newest_time(&snapshot.hpa, evidence, sample)?;
+        let newest = match evidence {
+            Some(evidence) => newest_time(&snapshot.hpa, evidence, sample),
+            None => sample?.time,
+        }?;
         let age = snapshot.now.duration_since(newest);
         let limit = |sample| if is_known { OLD } else { close_to(sample) };
-        let [ahead, old] = if is_known {
-            [Why::Ahead, Why::Old]
+        let (ahead, old, skew) = if is_known {
+            (Why::Ahead, Why::Old, SKEW)
         } else {
-            [Why::Unstated; 2]
+            (Why::Unstated, Why::Unstated, SYSTEM_SKEW)
         };
         let is_old = sample.is_some_and(|it| age > limit(it));
-        let why = if age < -SKEW {
+        let why = if age < -skew {
             Some(ahead)
         } else {
             is_old.then_some(old)

@@ -235,10 +235,11 @@ impl Input {
     }
 
     /// Looks for doubts about the clock of saved objects. The time of a past pass is that of its samples, whatever else is
-    /// newer.
-    pub(crate) fn doubt_clock(&mut self) {
+    /// newer; and objects may state when they were read.
+    pub(crate) fn doubt_clock(&mut self, states_time: bool) {
         let is_past = self.evidence.past.is_some();
-        let doubt = ClockDoubt::of(&self.snapshot, &self.evidence, self.knows_time());
+        let evidence = Some(&self.evidence).filter(|_| !states_time);
+        let doubt = ClockDoubt::of(&self.snapshot, evidence, self.knows_time());
         self.clock_doubt = doubt.filter(|_| !is_past);
     }
 }

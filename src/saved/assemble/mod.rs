@@ -319,7 +319,8 @@ impl<'i, 'o> Place<'i, 'o> {
         input.mark_foreign_pods();
         input.count(counted);
         input.remark();
-        input.doubt_clock();
+        let state = objects.state.as_ref().and_then(|state| state.now);
+        input.doubt_clock(state.is_some() && options.now.is_none());
         Ok(input)
     }
 
@@ -484,12 +485,13 @@ impl<'i, 'o> Place<'i, 'o> {
         surroundings
     }
 
-    /// Whether a portion has pods that the target of an HPA selects or owns.
+    /// Whether a portion has pods that the target of an HPA selects; or owns, which shows that they are no selection.
     fn has_pods_of(&self, own: usize, portion: &Portion<'_>) -> bool {
         let selector = self.hpas[own].selector();
         let is_selected = |pod: &Pod| selector.is_some_and(|it| it.matches(&pod.labels));
+        let may_be_selection = self.index.objects.state.is_none();
         let mut pods = portion.pods.iter();
-        pods.any(|pod| is_selected(pod) || owning(self, pod).contains(&own))
+        pods.any(|pod| is_selected(pod) || may_be_selection && owning(self, pod).contains(&own))
     }
 
     /// Whether the input has a list of pods that shows those of a target. Without a ControllerState, it may be a
@@ -890,7 +892,8 @@ mod tests {
             ),
             // They may be old whenever they are read.
             (vec![status(day), event(day)], None, None),
-            (vec![usage(-61, "15s")], None, Some((Why::Unstated, -61))),
+            (vec![usage(-300, "15s")], None, None),
+            (vec![usage(-301, "15s")], None, Some((Why::Unstated, -301))),
             // Nothing is later than a stated time, except by the difference of clocks.
             (vec![usage(100, "15s"), status(0)], Some(60), None),
             (

@@ -387,8 +387,7 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
     let kinds = match documents {
         // A metric needs no scale; if one is requested anyway, print the objects from which scales are derived.
         Documents::Scale => "deployments,statefulsets,replicasets",
-        // Owners show whose pods those are that the target does not select.
-        _ => "pods,replicasets,deployments,statefulsets",
+        _ => "pods",
     };
     match path {
         Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),

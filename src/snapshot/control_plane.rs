@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn no_other_pod_counts() {
-        let changes: [fn(&mut Value); 7] = [
+        let changes: [fn(&mut Value); 8] = [
             |pod| pod["metadata"]["namespace"] = json!("default"),
             |pod| pod["metadata"]["namespace"] = Value::Null,
             |pod| pod["metadata"]["labels"]["component"] = json!("kube-scheduler"),
@@ -460,6 +460,7 @@ mod tests {
                 let line = "exec kube-controller-manager --horizontal-pod-autoscaler-tolerance=1";
                 pod["spec"]["containers"][0]["command"] = json!(["/bin/sh", "-c", line]);
             },
+            |pod| pod["spec"]["containers"][0]["command"] = json!(["kube-controller-manager"]),
         ];
         assert!(read("a", |_| {}).is_some());
         for (place, change) in changes.into_iter().enumerate() {

@@ -319,8 +319,9 @@ impl<'i, 'o> Place<'i, 'o> {
         input.mark_foreign_pods();
         input.count(counted);
         input.remark();
-        let state = objects.state.as_ref().and_then(|state| state.now);
-        input.doubt_clock(state.is_some() && options.now.is_none());
+        let stated = objects.state.as_ref().filter(|it| !it.now_is_assumed);
+        let states_time = stated.is_some_and(|it| it.now.is_some());
+        input.doubt_clock(states_time && options.now.is_none());
         Ok(input)
     }
 

@@ -317,7 +317,7 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error
     let inside = fs::canonicalize(name).map_err(list)?;
     let leads_out = |file: &Path| match fs::canonicalize(file) {
         Ok(file) => !file.starts_with(&inside),
-        Err(e) => e.kind() == io::ErrorKind::NotFound && file.is_symlink(),
+        Err(e) => e.kind() != io::ErrorKind::PermissionDenied && file.is_symlink(),
     };
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
     let entries = fs::read_dir(name)

@@ -700,7 +700,7 @@ fn a_list_without_a_kind_is_not_skipped() {
         ("- a\n", false),
         ("metadata: {kind: Pod}\n", false),
         (forbidden, false),
-        (&forbidden.repeat(2), false),
+        (&format!("{forbidden}\n{forbidden}"), false),
     ] {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name).display().to_string();

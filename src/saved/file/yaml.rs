@@ -132,8 +132,8 @@ fn number_at(text: &str, start: usize) -> &str {
 pub(super) fn has_no_object(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let is_object = |it: &Spanned<Tree>| it.value.states_kind() || it.value.lists_objects();
-    let is_error = |line: &str| line.starts_with("Error from server");
-    text.lines().all(is_error) || trees(text).is_ok_and(|all| !all.iter().any(is_object))
+    let is_error = text.starts_with("Error from server") && !text.contains("apiVersion");
+    is_error || trees(text).is_ok_and(|all| !all.iter().any(is_object))
 }
 
 /// Whether a text is YAML, or JSON, with a list of objects, but no document that states a kind.

@@ -170,6 +170,11 @@ fn exact<S: Serializer, T: Copy + Into<ExactEntry>>(
 }
 
 impl ControllerState<'_> {
+    /// Whether it states when the objects were read, and does not only assume it.
+    pub(super) fn states_time(&self) -> bool {
+        self.now.is_some() && !self.now_is_assumed
+    }
+
     /// Returns the stated memory; `None` if it is stated as unknown.
     pub fn stated_memory(&self) -> Option<Memory> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())

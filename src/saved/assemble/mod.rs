@@ -319,9 +319,8 @@ impl<'i, 'o> Place<'i, 'o> {
         input.mark_foreign_pods();
         input.count(counted);
         input.remark();
-        let stated = objects.state.as_ref().filter(|it| !it.now_is_assumed);
-        let states_time = stated.is_some_and(|it| it.now.is_some());
-        input.doubt_clock(states_time && options.now.is_none());
+        let state = objects.state.as_ref().filter(|_| options.now.is_none());
+        input.doubt_clock(state.is_some_and(ControllerState::states_time));
         Ok(input)
     }
 

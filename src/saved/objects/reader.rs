@@ -27,7 +27,7 @@ use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::push_sharing;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, ScaledObject, VerticalPodAutoscaler,
+    ApiResourceList, ApiService, ScaledObject, VerticalPodAutoscaler, Workload,
 };
 
 /// Reads one object into [`Objects`].
@@ -197,15 +197,9 @@ impl Objects {
             | ("argoproj.io", "Rollout") => {
                 let fields = RawFields::deserialize(fields)?.0;
                 let object = workload(&fields, source, api_version, kind)?;
-                if depth > 0 && !object.is_manifest() {
-                    let namespace = object.metadata.namespace.clone();
-                    let listed = (object.group.clone(), kind.to_owned(), namespace);
-                    self.listed_workloads.insert(listed);
-                }
                 let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
                 let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
-                self.undecoded_workloads.push(whole.transpose()?);
-                self.workloads.push(object);
+                self.take_workload(object, whole.transpose()?, depth);
             }
             ("keda.sh", "ScaledObject") => {
                 let fields = RawFields::deserialize(fields)?.0;
@@ -261,6 +255,21 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    fn take_workload(&mut self, object: Workload, whole: Option<Undecoded>, depth: usize) {
+        if depth > 0 && !object.is_manifest() {
+            let Workload {
+                group,
+                kind,
+                metadata,
+                ..
+            } = &object;
+            let listed = (group.clone(), kind.clone(), metadata.namespace.clone());
+            self.listed_workloads.insert(listed);
+        }
+        self.workloads.push(object);
+        self.undecoded_workloads.push(whole);
     }
 
     fn take_served(&mut self, list: ApiResourceList) {

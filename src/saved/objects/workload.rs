@@ -84,24 +84,18 @@ pub(super) fn workload<E: Error>(
             })
         },
     );
-    let mut strategy = match kind {
-        "Deployment" | "Rollout" => spec.strategy,
-        "StatefulSet" => spec.update_strategy,
+    let strategy = match kind {
+        "Deployment" => spec.strategy.map(UpdateStrategy::without_rollout),
+        "StatefulSet" => spec.update_strategy.map(UpdateStrategy::without_rollout),
+        "Rollout" => spec.strategy,
         _ => None,
     };
-    // The API server drops fields that the kind does not have.
-    if let Some(own) = strategy.as_mut().filter(|_| kind != "Rollout") {
-        (own.canary, own.blue_green) = (None, None);
-    }
     let selector = match spec.selector {
         None => None,
         Some(raw) if kind == "ReplicationController" => selector_of_controller(raw, source)?,
         Some(raw) => Some(read_raw(raw, source)?),
     };
-    let default = template
-        .as_ref()
-        .filter(|_| has_default_selector(api_version, kind))
-        .and_then(labels_selector);
+    let default = default_selector(api_version, kind, template.as_ref());
     // Up to 1.15, both groups served the same objects.
     let group = match api_version.split_once('/') {
         Some(("extensions", _)) => "apps",
@@ -149,20 +143,18 @@ fn selector_of_controller<E: Error>(
     Ok(selector_of(match_labels))
 }
 
-/// Whether the API server makes an object of this version that states no selector select the labels of its template
+/// Returns the selector that the API server makes of the labels of the template if an object of this version states none
 /// (`SetDefaults_ReplicationController`, `SetDefaults_Deployment` and others up to 1.15).
-fn has_default_selector(api_version: &str, kind: &str) -> bool {
-    kind == "ReplicationController" || matches!(api_version, "apps/v1beta1" | "extensions/v1beta1")
-}
-
-/// Returns the selector of the labels of a template, if it has labels.
-fn labels_selector(template: &Pod) -> Option<LabelSelector> {
-    let labels = template.labels.iter();
-    selector_of(
-        labels
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect(),
-    )
+fn default_selector(
+    api_version: &str,
+    kind: &str,
+    template: Option<&Pod>,
+) -> Option<LabelSelector> {
+    let has_default = kind == "ReplicationController"
+        || matches!(api_version, "apps/v1beta1" | "extensions/v1beta1");
+    let labels = template.filter(|_| has_default)?.labels.iter();
+    let owned = labels.map(|(key, value)| (key.into(), value.into()));
+    selector_of(owned.collect())
 }
 
 fn selector_of(match_labels: BTreeMap<String, String>) -> Option<LabelSelector> {

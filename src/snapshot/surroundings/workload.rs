@@ -104,6 +104,17 @@ pub struct UpdateStrategy {
     pub blue_green: Option<BlueGreen>,
 }
 
+impl UpdateStrategy {
+    /// Returns the strategy without the fields of a Rollout, which the API server drops from objects of other kinds.
+    pub(crate) fn without_rollout(self) -> Self {
+        Self {
+            canary: None,
+            blue_green: None,
+            ..self
+        }
+    }
+}
+
 /// The strategy with which a Rollout replaces its pods step by step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

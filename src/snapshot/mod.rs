@@ -165,15 +165,11 @@ impl Snapshot {
             && pods.windows(2).all(|pair| pair[0].requests_like(pair[1]))
     }
 
-    /// Whether a sample is older than a minute and more than twice the window over which it was measured: a newer
-    /// sample should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half a minute.
-    /// The age of a sample that states no time is unknown.
+    /// Whether a newer sample should exist by now. The age of a sample that states no time is unknown.
     pub(crate) fn is_stale(&self, sample: &Measurement<'_>) -> bool {
-        let window = sample.counted_window();
-        let oldest = window.saturating_mul(2).max(SignedDuration::from_mins(1));
         sample
             .time
-            .is_some_and(|time| self.now.duration_since(time) > oldest)
+            .is_some_and(|time| self.now.duration_since(time) > sample.current_for())
     }
 
     /// Returns when the samples behind an answer of a metrics API were measured.
@@ -230,10 +226,12 @@ impl<'s> Measurement<'s> {
         }
     }
 
-    /// Returns the window by which the sample's age is judged.
-    pub(crate) fn counted_window(&self) -> SignedDuration {
-        self.window
-            .unwrap_or(SignedDuration::from_secs(metric::DEFAULT_CUSTOM_WINDOW))
+    /// Returns the age after which a newer sample should exist: a minute, or twice the window if that is longer. A
+    /// kubelet's own samples and the scrapes of metrics-server add up to half a minute.
+    pub(crate) fn current_for(&self) -> SignedDuration {
+        let default = SignedDuration::from_secs(metric::DEFAULT_CUSTOM_WINDOW);
+        let windows = self.window.unwrap_or(default).saturating_mul(2);
+        windows.max(SignedDuration::from_mins(1))
     }
 }
 

@@ -131,8 +131,7 @@ fn is_old(snapshot: &Snapshot, sample: &Measurement<'_>, doubts_clock: bool) -> 
         return snapshot.is_stale(sample);
     };
     let distance = snapshot.now.duration_since(time).abs();
-    let limit = sample.counted_window().saturating_mul(2);
-    distance > limit.max(SignedDuration::from_mins(1))
+    distance > sample.current_for()
 }
 
 /// Returns the samples that a metric counts, if they state their time. Without a stated time, the age is unknown.

@@ -87,6 +87,8 @@ const SEEN: Duration = Duration::from_secs(18);
 /// What the program said of an HPA at a time.
 #[derive(Debug)]
 struct Said {
+    /// When the program was started; a pass may have run since.
+    asked: Duration,
     at: Duration,
     /// The pods that had metrics shortly before.
     measured: BTreeSet<String>,
@@ -145,6 +147,8 @@ pub(crate) struct Watch<'t> {
     begun: Instant,
     looked: bool,
     hpas: BTreeMap<String, Hpa>,
+    /// The time of the first sample of each pod.
+    first_samples: BTreeMap<String, String>,
 }
 
 impl<'t> Watch<'t> {
@@ -156,11 +160,41 @@ impl<'t> Watch<'t> {
             begun,
             looked: false,
             hpas: BTreeMap::new(),
+            first_samples: BTreeMap::new(),
         }
     }
 
-    /// Reads every status, and asks the program about every HPA.
+    /// Reads every status before and after it asks the program about every HPA: the program may or may not have seen
+    /// one that was written meanwhile.
     pub(crate) fn look(&mut self) {
+        let measured = self.see();
+        let measured = |name: &str| measured.get(name).cloned().unwrap_or_default();
+        let asked = self.begun.elapsed();
+        let (_, answers, errors) =
+            self.tools
+                .program(&["explain", "-n", &self.namespace, "-o", "json"]);
+        let mut answers: Value =
+            serde_json::from_str(&answers).unwrap_or_else(|_| panic!("{errors}"));
+        self.see();
+        let at = self.begun.elapsed();
+        for mut answer in list(answers.take()) {
+            let name = answer["hpa"]["name"].as_str().expect("a name").to_owned();
+            let said = Said {
+                asked,
+                at,
+                measured: measured(&name),
+                certain: answer["certainty"] == "certain",
+                outcome: answer["outcome"].take(),
+                range: answer["range"].take(),
+            };
+            self.hpas.entry(name).or_default().said.push(said);
+        }
+    }
+
+    /// Reads every status; returns the pods of each HPA that have metrics.
+    fn see(&mut self) -> BTreeMap<String, BTreeSet<String>> {
+        let measured = self.measured();
+        let hpas = list(self.tools.json(&["get", "hpa", "-n", &self.namespace]));
         // What was there already may have been written long ago.
         let at = if self.looked {
             self.begun.elapsed()
@@ -168,16 +202,14 @@ impl<'t> Watch<'t> {
             Duration::ZERO
         };
         self.looked = true;
-        let measured = self.measured();
-        let measured = |name: &str| measured.get(name).cloned().unwrap_or_default();
-        for mut hpa in list(self.tools.json(&["get", "hpa", "-n", &self.namespace])) {
+        for mut hpa in hpas {
             let status = hpa["status"].take();
             // The API server completes a status that the controller has not written yet.
             if status["conditions"].as_array().is_none_or(Vec::is_empty) {
                 continue;
             }
             let name = name(&hpa);
-            let measured = measured(&name);
+            let measured = measured.get(&name).cloned().unwrap_or_default();
             let statuses = &mut self.hpas.entry(name).or_default().statuses;
             if statuses
                 .last()
@@ -190,27 +222,12 @@ impl<'t> Watch<'t> {
                 });
             }
         }
-        let (_, answers, errors) =
-            self.tools
-                .program(&["explain", "-n", &self.namespace, "-o", "json"]);
-        let mut answers: Value =
-            serde_json::from_str(&answers).unwrap_or_else(|_| panic!("{errors}"));
-        let at = self.begun.elapsed();
-        for mut answer in list(answers.take()) {
-            let name = answer["hpa"]["name"].as_str().expect("a name").to_owned();
-            let said = Said {
-                at,
-                measured: measured(&name),
-                certain: answer["certainty"] == "certain",
-                outcome: answer["outcome"].take(),
-                range: answer["range"].take(),
-            };
-            self.hpas.entry(name).or_default().said.push(said);
-        }
+        measured
     }
 
-    /// Returns the pods of each HPA that have metrics; a workload has the label and the name of its HPA.
-    fn measured(&self) -> BTreeMap<String, BTreeSet<String>> {
+    /// Returns the pods of each HPA that have metrics; a workload has the label and the name of its HPA. Those that have
+    /// a second sample are named again: the controller may not use the first, of a time at which the pod was not ready.
+    fn measured(&mut self) -> BTreeMap<String, BTreeSet<String>> {
         let path = format!(
             "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods",
             self.namespace
@@ -219,13 +236,16 @@ impl<'t> Watch<'t> {
         let all = text.ok().and_then(|text| serde_json::from_str(&text).ok());
         let mut measured: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for pod in list(all.unwrap_or_default()) {
-            let app = pod["metadata"]["labels"]["app"]
-                .as_str()
-                .unwrap_or_default();
-            measured
-                .entry(app.to_owned())
-                .or_default()
-                .insert(name(&pod));
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let pods = measured
+                .entry(text(&pod["metadata"]["labels"]["app"]))
+                .or_default();
+            let sampled = text(&pod["timestamp"]);
+            let first = self.first_samples.entry(name(&pod));
+            if *first.or_insert_with(|| sampled.clone()) != sampled {
+                pods.insert(format!("{} again", name(&pod)));
+            }
+            pods.insert(name(&pod));
         }
         measured
     }
@@ -297,11 +317,15 @@ impl Hpa {
     }
 
     /// Returns the statuses of the pass after an answer, with the same metrics, of no more pods, and replicas: those
-    /// that are new within a sync period, or the one that stood before and is not replaced by it. One that is seen
-    /// later may belong to the pass after the next.
+    /// that are new within a sync period of the question, or the one that stood before and is not replaced by it. One
+    /// that is seen later may belong to the pass after the next, and one that was written between the question and the
+    /// answer to the pass before: nothing is compared then.
     fn after(&self, said: &Said) -> Vec<&Value> {
         let until = |end: Duration| self.statuses.iter().filter(move |it| it.at <= end);
-        let new = until(said.at + SYNC).filter(|it| it.at > said.at && said.fits(&it.status));
+        if until(said.at).any(|it| it.at > said.asked) {
+            return Vec::new();
+        }
+        let new = until(said.asked + SYNC).filter(|it| it.at > said.at && said.fits(&it.status));
         let new: Vec<&Written> = new.collect();
         if !new.is_empty() {
             let same = new
@@ -404,6 +428,7 @@ mod tests {
     /// usage and the replicas.
     fn hpa(said: i64, range: [i64; 2], statuses: &[(u64, i64, i64)]) -> Hpa {
         let said = Said {
+            asked: seconds(97),
             at: seconds(100),
             measured: pods(7),
             outcome: json!({"status": status(7, said)}),
@@ -436,6 +461,9 @@ mod tests {
             // Another usage than at the pass says nothing, nor does a pass that may be the second or was not seen.
             (4, [4, 4], &[(50, 7, 4), (110, 8, 3)], None),
             (4, [4, 4], &[(50, 7, 4), (117, 7, 3)], None),
+            (4, [4, 4], &[(50, 7, 4), (113, 7, 3)], None),
+            // Nor one that ran while the program did.
+            (4, [4, 4], &[(50, 7, 4), (98, 7, 3)], None),
             (4, [4, 4], &[(130, 7, 4)], None),
         ] {
             let got = hpa(said, range, statuses).answers(seconds(200));

@@ -2175,7 +2175,7 @@ fn a_rollout_is_a_target() {
                 (
                     "canary: {steps: [{setWeight: 20}, {pause: {}}]}",
                     "has to replace the pods first by spec.strategy.canary, which is not simulated, and it \
-                     pauses at step 2 of spec.strategy.canary until it is promoted, with old",
+                     pauses until it is promoted, first at step 2 of spec.strategy.canary, with old",
                 ),
                 (
                     "canary: {steps: [{setWeight: 20}, {pause: {duration: 1m}}]}",

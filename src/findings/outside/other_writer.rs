@@ -169,8 +169,9 @@ impl Kind for OtherWriter {
             By::Autoscaler | By::Program => match self.of_keda(about) {
                 Some(owner) => return look_at_keda(about, owner),
                 None => Remedy::LeaveReplicas.says(format!(
-                    "Have {} leave the replicas to the HPA.",
-                    self.who()
+                    "Have {} leave the replicas to the HPA.{}",
+                    self.who(),
+                    set_through(about, writer.by)
                 )),
             },
             By::Replace => Remedy::TakeOut.says(format!(
@@ -220,10 +221,25 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
 fn look_at_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
     let advice = about.conflict(owner).unwrap_or_else(|| {
         Remedy::LookAtScaledObject.says(format!(
-            "Look at {owner}: KEDA itself scales to 0, from there, and to its fallback."
+            "Look at {owner}: KEDA itself scales to 0 or its idleReplicaCount, from there, and to its fallback."
         ))
     });
     advice.with(about.describe_scaled_object(owner))
+}
+
+/// Says where an operator's replicas may be set: its usual field manager names nothing that a user knows.
+fn set_through(about: &About<'_>, by: By) -> String {
+    let workload = about.workload().filter(|_| by == By::Program);
+    let owner = workload.and_then(|it| it.metadata.controller());
+    let Some(owner) = owner else {
+        return String::new();
+    };
+    format!(
+        " {}/{} owns {}: if its operator sets them, set them there.",
+        owner.kind,
+        owner.name,
+        about.reference()
+    )
 }
 
 /// Repeated scaling to the same count, without other scaling by the controller in between.
@@ -995,6 +1011,19 @@ mod tests {
         ] {
             assert_eq!(advice(manager, operation), want, "{manager} {operation}");
         }
+        // An operator's usual field manager does not say which operator it is.
+        let mut items = set_by(&json!({"manager": "manager", "operation": "Update"}), 3);
+        let owner = build::owned_by("serving.knative.dev/v1", "KnativeServing", "knative");
+        let target = items
+            .iter_mut()
+            .find(|it| it["kind"] == "Deployment")
+            .unwrap();
+        target["metadata"]["ownerReferences"] = owner;
+        assert_eq!(
+            said(Code::OtherWriter, &items).advice.text(),
+            "Have manager leave the replicas to the HPA. KnativeServing/knative owns Deployment/web: if its operator \
+             sets them, set them there."
+        );
     }
 
     /// The server removes a field that no manager states any more, whichever tool applies the manifest.

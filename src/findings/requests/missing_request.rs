@@ -1494,7 +1494,7 @@ mod tests {
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of Rollout/web.
             - Without these pods: 3 replicas.
-            > If the rollout pauses, promote it once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.
+            > If the rollout pauses, promote it once its new pods are ready. It pauses until it is promoted, first at step 2 of spec.strategy.canary, with old and new pods side by side.
             @ pod/web-0 pod/web-1
         "#);
     }

@@ -213,7 +213,7 @@ pub enum Replacement {
         /// The ordinals of the StatefulSet's pods.
         ordinals: Ordinals,
     },
-    /// In the steps of a canary. It pauses at this step, counted from 1, until it is promoted.
+    /// In the steps of a canary. It first pauses at this step, counted from 1, until it is promoted.
     Canary(Option<usize>),
     /// After all new pods were created next to the old ones, and perhaps only after a manual promotion.
     BlueGreen {
@@ -227,7 +227,8 @@ impl Replacement {
     pub(crate) fn promotion(self) -> Option<String> {
         match self {
             Self::Canary(Some(step)) => Some(format!(
-                "it pauses at step {step} of spec.strategy.canary until it is promoted, with old and new pods side by side"
+                "it pauses until it is promoted, first at step {step} of spec.strategy.canary, with old and new pods \
+                 side by side"
             )),
             Self::BlueGreen { is_manual: true } => Some(
                 "it waits until it is promoted (spec.strategy.blueGreen.autoPromotionEnabled: false), with all old and \

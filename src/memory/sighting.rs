@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+use crate::snapshot::memory::ScaleEvent;
 
 /// The known facts about the recommendations of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,6 +185,16 @@ pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
     has_rescaled(status)
         .then(|| status.desired_replicas.checked_sub(status.current_replicas))
         .flatten()
+}
+
+/// Returns the rescale of the pass that wrote the status, as the controller remembers it with `behavior`: not one by
+/// `apply`.
+pub(super) fn rescale_of(hpa: &Hpa) -> Option<ScaleEvent> {
+    Some(ScaleEvent {
+        replicas: rescaled_by(&hpa.status).filter(|_| !hpa.written.by_us)?,
+        time: hpa.status.last_scale_time?,
+        outdated: false,
+    })
 }
 
 /// Returns the replicas that the pass of a status found; `None` if it could not read them.

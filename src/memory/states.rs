@@ -14,7 +14,6 @@ use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, SeenPass};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::written::Written;
 
 /// Whether other states may have existed between the known states of an HPA.
@@ -209,13 +208,7 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
         if time == before.status.last_scale_time {
             continue;
         }
-        // Nor is a status that `apply` wrote usable: the controller does not remember that rescale.
-        let replicas = sighting::rescaled_by(&state.status).filter(|_| !state.written.by_us)?;
-        changes.push(ScaleEvent {
-            replicas,
-            time: time?,
-            outdated: false,
-        });
+        changes.push(sighting::rescale_of(state)?);
     }
     (states.len() > 1).then_some(Rescales { since, changes })
 }

@@ -50,11 +50,13 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Counts
     let (ground, alternatives) = alternatives(known, longest);
     let hidden = hidden_since(known, known.earliest_pass().minus(longest));
     let is_open = hidden.is_some() || alternatives.is_none();
-    let told = alternatives.unwrap_or_default();
-    if hidden.is_none() || !told.is_empty() {
+    if hidden.is_none() || alternatives.as_ref().is_some_and(|lists| !lists.is_empty()) {
         grounds.push(ground);
     }
     grounds.extend(hidden.map(ground::any_rescale));
+    // Of any changes, the one that the status shows is likely.
+    let shown = || sighting::rescale_of(known.hpa).filter(|it| may_be_remembered(known, it));
+    let told = alternatives.unwrap_or_else(|| Vec::from_iter(shown().map(|event| vec![event])));
     if told.is_empty() {
         return Counts { is_open, ..nothing };
     }
@@ -120,15 +122,18 @@ fn alternatives(
             Err(why) => return any(why),
         },
     };
-    let start = known.nothing_before();
     for events in &mut lists {
-        events.retain(|event: &ScaleEvent| {
-            let is_forgotten = start.is_some_and(|start| event.time.plus(SECOND) < start);
-            known.may_have_stored(event.time) && !is_forgotten
-        });
+        events.retain(|event: &ScaleEvent| may_be_remembered(known, event));
     }
     let likely = lists.first().map_or(&[][..], |list| list);
     (ground::counted(likely, source), Some(lists))
+}
+
+/// Whether the controller may have stored a change, and not forgotten it.
+fn may_be_remembered(known: &Known<'_>, event: &ScaleEvent) -> bool {
+    let start = known.nothing_before();
+    let is_forgotten = start.is_some_and(|start| event.time.plus(SECOND) < start);
+    known.may_have_stored(event.time) && !is_forgotten
 }
 
 /// Returns why a rescale since some time may have left no trace.

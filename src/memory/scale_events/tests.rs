@@ -231,6 +231,28 @@ fn hidden_changes_leave_the_known_ones_likely() {
     }
 }
 
+/// Where events are missing, the status shows the rescale of its own pass, unless `apply` wrote it.
+#[test]
+fn the_rescale_of_the_last_status_is_likely() {
+    let mut hpa = hpa(99, &[60], &[]);
+    let found_by = |hpa: &Hpa, acquired: i64| {
+        let evidence = led(acquired);
+        let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), &evidence);
+        let found = changes(&known, &mut Vec::new());
+        let likely: Vec<i32> = found.next[0].iter().map(|it| it.replicas).collect();
+        (found.is_open, likely)
+    };
+    let found = |hpa: &Hpa| found_by(hpa, 0);
+    assert_eq!(found(&hpa), (true, vec![]));
+    hpa.status.current_replicas = 6;
+    hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
+    assert_eq!(found(&hpa), (true, vec![2]));
+    // Nor does a leader remember one from before it.
+    assert_eq!(found_by(&hpa, 101), (true, vec![]));
+    hpa.written.by_us = true;
+    assert_eq!(found(&hpa), (true, vec![]));
+}
+
 /// A change that counts is as old as it would be at the pass, if that were now; a pass that loses another
 /// change is another case.
 #[test]

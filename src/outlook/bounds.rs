@@ -59,15 +59,7 @@ pub(crate) fn memories(
         let time = now;
         end.map(|replicas| Recommendation { replicas, time })
     });
-    let of_changes = match (&spec.behavior, &possible.changes) {
-        (None, _) => vec![Memory::default()],
-        (Some(_), Some(lists)) => lists
-            .iter()
-            .map(|list| Memory::new(Vec::new(), list))
-            .collect(),
-        (Some(behavior), None) => any_changes(spec, behavior, current, now, version),
-    };
-    of_changes
+    changes(spec, current, now, possible, version)
         .iter()
         .flat_map(|memory| {
             ends.map(|end| Memory {
@@ -76,6 +68,24 @@ pub(crate) fn memories(
             })
         })
         .collect()
+}
+
+/// Returns memories of the changes that rate limits may count, for passes over `current` replicas.
+pub(super) fn changes(
+    spec: &HpaSpec,
+    current: i32,
+    now: Timestamp,
+    possible: &Possible,
+    version: &Rules,
+) -> Vec<Memory> {
+    match (&spec.behavior, &possible.changes) {
+        (None, _) => vec![Memory::default()],
+        (Some(_), Some(lists)) => lists
+            .iter()
+            .map(|list| Memory::new(Vec::new(), list))
+            .collect(),
+        (Some(behavior), None) => any_changes(spec, behavior, current, now, version),
+    }
 }
 
 /// Returns memories of changes that lead to the extreme limits of each direction.

@@ -15,11 +15,10 @@ use crate::engine::rules::Rules;
 use crate::engine::seeded;
 use crate::memory::spans::longest;
 use crate::memory::{Ends, Memory, Possible, Remembered};
-use crate::outlook::{Range, Upcoming, proposals};
+use crate::outlook::{Range, Upcoming, bounds, proposals};
 use crate::snapshot::Snapshot;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
-use crate::snapshot::memory::ScaleEvent;
 
 /// The maximum number of passes; with the usual flags, a few hundred cover every window.
 const PASSES: i32 = 10_000;
@@ -290,13 +289,14 @@ impl Lookahead<'_> {
         // Without `behavior`, only the hold against scaling down counts, in either direction.
         let down = self.desired < self.current || self.snapshot.hpa.spec.behavior.is_none();
         let Ends { soonest, last } = if down { &possible.down } else { &possible.up };
-        let none = [Vec::new()];
-        let changes: &[Vec<ScaleEvent>] = possible.changes.as_deref().unwrap_or(&none);
+        let Snapshot { hpa, now, .. } = self.snapshot;
+        let counted = bounds::changes(&hpa.spec, self.current, *now, possible, &self.rules);
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
-            for changes in changes {
-                memories.push(Memory::new(recommendations.clone(), changes));
-            }
+            memories.extend(counted.iter().map(|changes| Memory {
+                recommendations: recommendations.clone(),
+                ..changes.clone()
+            }));
         }
         memories.extend(possible.later.iter().cloned());
         memories

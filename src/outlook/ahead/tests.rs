@@ -249,6 +249,20 @@ fn a_course_begins_at_zero() {
     assert_eq!(rows(&asleep, &memory(&[], None)), []);
     let found = rows(&engine::zeroed(&asleep), &memory(&[], None));
     assert_eq!(found, [(15, 4, 4, 4), (30, 5, 5, 5)]);
+    // A share of none is none, but removed pods may count: this pass is held, and the next may go all the way.
+    let policy = json!({"type": "Percent", "value": 10, "periodSeconds": 60});
+    let rules =
+        json!({"stabilizationWindowSeconds": 30, "selectPolicy": "Max", "policies": [policy]});
+    let spec = json!({"minReplicas": 0, "behavior": {"scaleUp": rules}});
+    let mut any = snapshot(0, 5, &spec);
+    any.controller.gates[FeatureGate::HPAScaleToZero] = true;
+    let of = |known| {
+        let held = ends(&[(0, 20)], &[(0, 20)]);
+        let possible = possible(Ends::default(), held, known);
+        rows(&engine::zeroed(&any), &memory(&[(0, 20)], possible))
+    };
+    assert_eq!(of(true), []);
+    assert_eq!(of(false), [(15, 0, 0, 5)]);
 }
 
 /// A hold that ends at 30, 105 or 210.

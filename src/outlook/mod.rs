@@ -40,6 +40,15 @@ impl Outlook {
         }
     }
 
+    /// Returns the time of the first later pass that may change the replicas that this one certainly leaves; `None` if
+    /// these are uncertain.
+    pub(crate) fn earliest_change(&self, decision: &Decision) -> Option<Timestamp> {
+        let after = decision.replicas_after()?;
+        let is_open = !self.range(decision)?.is_only(after);
+        let mut later = self.upcoming.iter().filter(|_| !is_open);
+        Some(later.find(|it| !it.range.is_only(after))?.time)
+    }
+
     /// Adds the bounds of the uncertainty in the samples of a past pass, and the record after it.
     pub fn add_past(
         &mut self,
@@ -122,6 +131,11 @@ impl Range {
     /// Whether a count is possible.
     pub(crate) fn contains(self, replicas: i32) -> bool {
         (self.min..=self.max).contains(&replicas)
+    }
+
+    /// Whether no other count is possible.
+    pub(crate) fn is_only(self, replicas: i32) -> bool {
+        [self.min, self.max] == [replicas; 2]
     }
 
     /// Returns the range of both.

@@ -987,7 +987,7 @@ To narrow this, give a history with <code>--observe</code> 5m35s.
 |  |  |  |
 | --- | --- | --- |
 | cpu | up to 10% | proposes minReplicas (2) |
-|  | up to 17% | proposes fewer, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8 |
+|  | up to 17% | proposes fewer, but removes none: stabilization holds 8 |
 |  | 18% to 45% | within tolerance |
 |  | above 45% | adds replicas |
 |  | above 45% | proposes maxReplicas (10) |

@@ -136,13 +136,12 @@ impl About<'_> {
     pub(crate) fn next(&self) -> Option<NextChange> {
         let decision = &self.pass.decision;
         let after = decision.replicas_after()?;
-        let upcoming = &self.pass.outlook.upcoming;
-        let stays = |range: Range| [range.min, range.max] == [after; 2];
-        let is_open = !stays(self.pass.outlook.range(decision)?);
-        let earliest = upcoming.iter().find(|it| !stays(it.range))?.time;
+        let outlook = &self.pass.outlook;
+        let upcoming = &outlook.upcoming;
+        upcoming.iter().find(|it| !it.range.is_only(after))?;
         let is_left = |it: &&Upcoming| !it.range.contains(after);
         Some(NextChange {
-            earliest: Some(earliest).filter(|_| !is_open),
+            earliest: outlook.earliest_change(decision),
             likely: upcoming.iter().find(|it| it.replicas != after).copied(),
             latest: upcoming.iter().find(is_left).map(|it| it.time),
         })

@@ -21,7 +21,8 @@ use crate::snapshot::memory::Recommendation;
 const ANY: i32 = i32::MAX;
 
 fn since(time: Timestamp) -> i64 {
-    time.duration_since(second(0)).as_secs()
+    let millis = time.duration_since(second(0)).as_millis();
+    millis.div_euclid(1000) as i64
 }
 
 /// Returns the evidence of a leader since some time.
@@ -803,6 +804,20 @@ fn a_hold_ends_with_what_is_certain_or_possible() {
     assert_eq!(
         soonest(vec![0, 1, 2, 60, 61, 62]),
         [vec![1, 2, 60, 61, 62], vec![61, 62]]
+    );
+    // One that is as old as the window at the latest pass was made a little later, and holds in that pass alone.
+    let tie = Pass {
+        held: vec![1, 2],
+        ..Pass::new((60, 120))
+    };
+    let (down, _) = tie.known(ends);
+    let times = down.soonest.iter().map(|it| it.time);
+    assert_eq!(
+        Vec::from_iter(times),
+        [
+            second(1 - 20) + SignedDuration::from_millis(1),
+            second(2 - 20)
+        ]
     );
     // A window of 15 s contains nothing of the last pass, but the next may be the first that recommends.
     let [_, down, _, up] = Pass::new((15, 16)).ends();

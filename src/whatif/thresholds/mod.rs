@@ -180,8 +180,8 @@ pub struct RangeEnd {
     pub proposal: Option<i32>,
     /// The replicas after the pass.
     pub replicas: i32,
-    /// If the pass changes nothing, the time of the pass that does, provided that the metric stays at this value;
-    /// `None` if no pass does.
+    /// If the pass certainly changes nothing and a later one most likely does, the earliest time of a pass that may,
+    /// provided that the metric stays at this value.
     #[serde(serialize_with = "crate::apimachinery::json::optional_time::serialize")]
     pub changes_at: Option<Timestamp>,
     /// The reasons why the pass does not follow the metric within the bounds, in order.

@@ -329,11 +329,12 @@ impl<'s> ValueSearch<'s> {
             return Ok(end);
         }
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        let Outlook {
-            upcoming, extremes, ..
-        } = Outlook::new(snapshot, self.remembered, &decision);
-        let mut changes = upcoming.iter().filter(|step| step.replicas != replicas);
-        end.changes_at = changes.next().map(|step| step.time);
+        let outlook = Outlook::new(snapshot, self.remembered, &decision);
+        let mut later = outlook.upcoming.iter();
+        if later.any(|step| step.replicas != replicas) {
+            end.changes_at = outlook.earliest_change(&decision);
+        }
+        let extremes = outlook.extremes;
         // Whatever unread metrics ask for, nothing can be written, or something else may hold the replicas now.
         if end.is_unread() && self.snapshot.scale_update_error.is_some() {
             end.held_by = vec![HeldBy::Scale];

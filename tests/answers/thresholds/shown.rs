@@ -55,6 +55,54 @@ fn what_is_held_is_said_wherever_the_pods_exceed_the_replicas() {
     assert!(page.contains(expected), "{page}");
 }
 
+/// What is held longest ago may leave the window sooner than is likely: even if it is as old as the window, to the
+/// second, at the latest time of the next pass.
+#[test]
+fn a_held_metric_removes_none_before_the_earliest_time() {
+    let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 120}});
+    let metric = build::external("queue", &build::value("100"));
+    let spec = json!({"maxReplicas": 5, "metrics": [metric], "behavior": rules});
+    let current = json!({"metric": {"name": "queue"}, "current": {"value": "80"}});
+    let metrics = json!([{"type": "External", "external": current}]);
+    let condition = |type_: &str, status: &str, reason: &str, since: &str| {
+        let since = format!("2026-11-21T{since}Z");
+        json!({"type": type_, "status": status, "reason": reason, "lastTransitionTime": since})
+    };
+    let conditions = [
+        condition("AbleToScale", "True", "ScaleDownStabilized", "05:00:15"),
+        condition("ScalingActive", "True", "ValidMetricFound", "05:00:15"),
+        condition("ScalingLimited", "False", "DesiredWithinRange", "05:58:42"),
+    ];
+    let status = json!({"currentReplicas": 5, "desiredReplicas": 5, "currentMetrics": metrics,
+        "lastScaleTime": "2026-11-21T05:50:00Z", "conditions": conditions});
+    let page = |written: &str| {
+        let of_status = json!({"manager": "kube-controller-manager", "operation": "Update", "subresource": "status",
+            "time": written, "fieldsV1": {"f:status": {"f:conditions": {}}}});
+        let of_spec = json!({"manager": "kubectl", "operation": "Update",
+            "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}});
+        let managed = [of_spec, of_status];
+        let metadata = json!({"uid": "u", "creationTimestamp": "2026-11-21T05:00:00Z", "managedFields": managed});
+        let hpa = build::with(
+            build::hpa(&spec),
+            &json!({"metadata": metadata, "status": status}),
+        );
+        let input = build::list([hpa, build::scale(5), build::queue(&["80"])]);
+        let args = ["predict", "web", "-f", "-", "--now", "2026-11-21T06:00:06Z"];
+        let more = ["--metric", "queue=80", "--kubernetes-version", "v1.36.2"];
+        let args = [&args[..], &more].concat();
+        run(program().args(args).write_stdin(input)).stdout
+    };
+    for (written, earliest) in [
+        ("2026-11-21T05:59:59Z", "06:00:28Z"),
+        ("2026-11-21T06:00:00Z", "06:00:29Z"),
+    ] {
+        let page = page(written);
+        let next = format!("; from {earliest} at the earliest");
+        let held = format!("removes none before {earliest}");
+        assert!(page.contains(&next) && page.contains(&held), "{page}");
+    }
+}
+
 /// What a metric that could not be read asks for may be more than a value of another one.
 #[test]
 fn a_metric_that_is_not_read_may_keep_the_replicas() {

@@ -152,7 +152,10 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         Remedy::FindUnready => ("It shows the reason.", Shown),
         Remedy::RollBack => ("It shows the reason.", Shown),
         Remedy::AddNodes => ("It shows what they lack.", Shown),
-        Remedy::FindQuota => ("It shows the quota and the events.", Shown),
+        Remedy::FindQuota => (
+            "It shows the events, and the quotas if one may be the reason.",
+            Shown,
+        ),
         Remedy::WaitForPods => ("They count as soon as they are ready and measured.", Shown),
         Remedy::EndSooner => ("They do not matter.", Shown),
         Remedy::LengthenUpWindow => (

@@ -206,17 +206,20 @@ impl Kind for ReplicasWithoutPods {
                 .says(format!("Find out why {pod} is {state}."))
                 .with(about.describe(pod));
         }
-        let failure = self.failure.as_ref();
-        let advice = match failure.and_then(|it| refusal(&it.message)) {
+        let why = self.failure.as_ref().and_then(|it| refusal(&it.message));
+        let may_be_quota = why.as_ref().is_none_or(|why| why.contains("quota"));
+        let advice = match why {
             Some(why) => Remedy::FindQuota.says(format!("The API server refuses them: {why}.")),
             None if self.is_held_up => Remedy::FindQuota
                 .says("Find out what keeps the pods from being created: a quota, or admission."),
             None => Remedy::WaitForPods.waits("until the pods are created"),
         };
-        advice.with_all([
-            about.kubectl_quoted("describe", "resourcequota", ""),
-            about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
-        ])
+        let quota = may_be_quota.then(|| about.kubectl_quoted("describe", "resourcequota", ""));
+        advice.with_all(quota).with(about.kubectl_quoted(
+            "get",
+            "events",
+            "--field-selector=reason=FailedCreate",
+        ))
     }
 }
 
@@ -242,11 +245,13 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns the reason why the API server refuses a pod, without the amounts of a quota, shortened to fit into a line.
+/// Returns the reason why the API server refuses a pod, without the amounts of a quota, shortened to its two ends.
 fn refusal(message: &str) -> Option<Cow<'_, str>> {
-    let (_, why) = message.split_once(" is forbidden: ")?;
-    let named = why.split(", requested: ").next()?;
-    (!named.is_empty()).then(|| shortened_to(named, 46, (24, 16)))
+    let forbidden = message.split_once(" is forbidden: ");
+    let why = forbidden.map_or(message, |(_, why)| why);
+    let cause = why.trim_start_matches("Internal error occurred: ");
+    let named = cause.split(", requested: ").next()?;
+    (!named.is_empty()).then(|| shortened_to(named, 80, (50, 25)))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -320,7 +325,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
-    use crate::findings::testing::{cpu, state, table, with, with_hpa};
+    use crate::findings::testing::{cpu, said, state, table, with, with_hpa};
 
     #[test]
     fn replicas_without_pods() {
@@ -585,5 +590,59 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ statefulset/web
         "#);
+    }
+
+    /// The reason is repeated, and only a quota, or an unknown reason, is a reason to look at the quotas.
+    #[test]
+    fn why_the_api_server_refuses_them() {
+        let three = state(&[cpu()], &["80m"; 3]);
+        let lacks = with(
+            &three,
+            "Scale",
+            &json!({"spec": {"replicas": 6}, "status": {"replicas": 3}}),
+        );
+        let webhook = r#"failed calling webhook "sidecar-injector.istio.io""#;
+        let timeout = format!(
+            "{webhook}: Post \"https://istiod.istio-system.svc:443/inject\": context deadline exceeded"
+        );
+        let denied =
+            r#"violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false"#;
+        let limits = "failed quota: compute: must specify limits.cpu";
+        for (message, why, may_be_quota) in [
+            (
+                format!("Internal error occurred: {timeout}"),
+                format!("{webhook} ... context deadline exceeded"),
+                false,
+            ),
+            (
+                format!("pods \"web-1\" is forbidden: {denied}"),
+                denied.to_owned(),
+                false,
+            ),
+            (
+                format!("pods \"web-1\" is forbidden: {limits}"),
+                limits.to_owned(),
+                true,
+            ),
+            (String::new(), String::new(), true),
+        ] {
+            let fails = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "default"},
+                "spec": {"replicas": 6}, "status": {"replicas": 3, "conditions": [
+                    {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]}});
+            let text = said(
+                Code::ReplicasWithoutPods,
+                &[lacks.clone(), vec![fails]].concat(),
+            );
+            let want = match &*why {
+                "" => "Find out what keeps the pods from being created: a quota, or admission."
+                    .to_owned(),
+                why => format!("The API server refuses them: {why}."),
+            };
+            assert_eq!(text.advice.text(), want);
+            let mut commands = text.commands.iter();
+            let names_quota = commands.any(|it| it.contains("resourcequota"));
+            assert_eq!(names_quota, may_be_quota, "{message}");
+        }
     }
 }

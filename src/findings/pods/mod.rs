@@ -166,24 +166,49 @@ fn weigh(
     }
 }
 
-/// Returns the advice on pods without a node, by the scheduler's message about one of them.
-fn add_nodes(about: &About<'_>, message: &str) -> Advice {
-    /// The scheduler's words about nodes without access to a volume of the pod.
-    const ELSEWHERE: [&str; 2] = ["volume node affinity", "PersistentVolume's node affinity"];
-    /// The scheduler's words about full nodes, and about nodes that the pod may not use.
-    const FULL: [&str; 2] = ["Insufficient", "Too many pods"];
-    const CLOSED: [&str; 2] = ["didn't match", "untolerated taint"];
-    let says = |words: [&str; 2]| words.iter().any(|it| message.contains(it));
-    if message.to_lowercase().contains("persistentvolumeclaim") {
-        return Remedy::FindUnready
-            .says("Find out why the pod has no volume: no further node gives it one.");
+/// What a pod without a node lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    /// A volume, which no node gives it.
+    Volume,
+    /// A node with access to its volume.
+    VolumeNode,
+    /// Room on a node that it may use.
+    Room,
+    /// A node that it may use.
+    Access,
+    /// Something else.
+    Other,
+}
+
+impl Lack {
+    /// Returns what a pod lacks by the scheduler's message about it.
+    fn of(message: &str) -> Self {
+        let says = |words: &[&str]| words.iter().any(|it| message.contains(it));
+        if message.to_lowercase().contains("persistentvolumeclaim") {
+            Self::Volume
+        } else if says(&["volume node affinity", "PersistentVolume's node affinity"]) {
+            Self::VolumeNode
+        } else if says(&["Insufficient", "Too many pods"]) {
+            Self::Room
+        } else if says(&["didn't match", "untolerated taint"]) {
+            Self::Access
+        } else {
+            Self::Other
+        }
     }
-    let place = if says(ELSEWHERE) {
-        " where its volume is"
-    } else if says(CLOSED) && !says(FULL) {
-        " on which the pod may run"
-    } else {
-        ""
+}
+
+/// Returns the advice on pods without a node, by what they lack.
+fn add_nodes(about: &About<'_>, lack: Lack) -> Advice {
+    let place = match lack {
+        Lack::Volume => {
+            return Remedy::FindUnready
+                .says("Find out why the pod has no volume: no further node gives it one.");
+        }
+        Lack::VolumeNode => " where its volume is",
+        Lack::Access => " on which the pod may run",
+        Lack::Room | Lack::Other => "",
     };
     let lower = or_lower(about);
     Remedy::AddNodes.says(format!("Add nodes{place}{lower}."))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, has_restarted, is_starting, is_stuck, is_young,
+    Lack, add_nodes, among, failing, filled, has_restarted, is_starting, is_stuck, is_young,
     leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
@@ -250,7 +250,7 @@ impl UncountedPods {
             }
             Clause::Pending if self.are_young => Remedy::WaitForPods.waits("until the pods run"),
             Clause::Pending => match &pod.unschedulable {
-                Some(message) => add_nodes(about, message),
+                Some(message) => add_nodes(about, Lack::of(message)),
                 None if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
                 None => Remedy::FindUnready.says("Find out what keeps the pods from running."),
             },

@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, among, or_lower, pod_names, weigh};
+use super::{Lack, add_nodes, among, or_lower, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -93,22 +93,33 @@ impl Kind for UnschedulablePods {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let refuses = self.autoscaler.as_ref().filter(|it| !it.adds);
-        let is_full = refuses.is_some_and(|it| it.message.contains("max node group size reached"));
+        let lack = match (Lack::of(&self.message), refuses) {
+            (Lack::Other, Some(own)) => Lack::of(&own.message),
+            (lack, _) => lack,
+        };
+        // No node gives the pod a volume.
+        let refusal = refuses.filter(|_| lack != Lack::Volume);
+        let says = |words: &str| refusal.is_some_and(|it| it.message.contains(words));
         let advice = if !self.are_needed {
             Remedy::Nothing
                 .says("Nothing to do: the metrics propose no more pods than those with a node.")
-        } else if is_full {
+        } else if says("max node group size reached") {
             let lower = or_lower(about);
             Remedy::AddNodes.says(format!("Raise the maximum of the node group{lower}."))
-        } else if refuses.is_some() {
+        } else if says("in backoff after failed scale-up") {
+            let lower = or_lower(about);
+            Remedy::AddNodes.says(format!(
+                "Find out why the cluster autoscaler's scale-up failed{lower}."
+            ))
+        } else if refusal.is_some() && lack == Lack::Room {
             Remedy::AddNodes.says(
                 "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
             )
-        } else if about.finding.severity == Severity::Info {
+        } else if about.finding.severity == Severity::Info && refuses.is_none() {
             let lower = or_lower(about);
             Remedy::WaitForPods.waits(format!("for a node; if none comes, add nodes{lower}"))
         } else {
-            add_nodes(about, &self.message)
+            add_nodes(about, lack)
         };
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
@@ -161,7 +172,7 @@ mod tests {
 
     use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
     use crate::findings::testing::{
-        cpu, found, owned_by_keda, state, table, with, with_hpa, with_spec, with_state,
+        cpu, found, owned_by_keda, said, state, table, with, with_hpa, with_spec, with_state,
     };
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
@@ -368,6 +379,69 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         ");
+    }
+
+    /// What keeps the cluster autoscaler from a node is the remedy only if a node would help.
+    #[test]
+    fn what_the_autoscaler_refuses_and_the_pod_lacks() {
+        let advice_since = |created: &str, scheduler: &str, autoscaler: &str| {
+            let pending = json!({"metadata": {"creationTimestamp": created}, "status": {
+                "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled",
+                    "status": "False", "reason": "Unschedulable", "message": scheduler}]}});
+            let items = unmeasured(state(&[cpu()], &["90m"; 3]), "web-2");
+            let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+                "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web-2"},
+                "reason": "NotTriggerScaleUp", "lastTimestamp": "2026-11-21T05:59:00Z",
+                "message": format!("pod didn't trigger scale-up: 2 {autoscaler}")});
+            let all = [with_pods(&items, &["web-2"], &pending), vec![event]].concat();
+            said(Code::UnschedulablePods, &all).advice.text()
+        };
+        let advice = |scheduler: &str, autoscaler: &str| {
+            advice_since("2026-11-21T05:45:00Z", scheduler, autoscaler)
+        };
+        let (room, full) = ("3 Insufficient cpu", "max node group size reached");
+        let (taint, backoff) = (
+            "node(s) had untolerated taint {gpu: true}",
+            "in backoff after failed scale-up",
+        );
+        let elsewhere = "node(s) had volume node affinity conflict";
+        let unbound = "pod has unbound immediate PersistentVolumeClaims";
+        let fits = "Add a node group that fits, or lower the requests, which raises their utilization: the cluster \
+                    autoscaler adds no node.";
+        let raise = "Raise the maximum of the node group, or lower maxReplicas.";
+        let failed = "Find out why the cluster autoscaler's scale-up failed, or lower maxReplicas.";
+        let no_volume = "Find out why the pod has no volume: no further node gives it one.";
+        for (scheduler, autoscaler, want) in [
+            (room, "Insufficient cpu", fits),
+            (room, taint, fits),
+            (room, full, raise),
+            (room, backoff, failed),
+            (elsewhere, backoff, failed),
+            (
+                elsewhere,
+                elsewhere,
+                "Add nodes where its volume is, or lower maxReplicas.",
+            ),
+            (
+                taint,
+                taint,
+                "Add nodes on which the pod may run, or lower maxReplicas.",
+            ),
+            (unbound, unbound, no_volume),
+            (unbound, full, no_volume),
+            (unbound, backoff, no_volume),
+            // What the scheduler does not say, the autoscaler may.
+            ("node(s) were unschedulable", "Insufficient cpu", fits),
+        ] {
+            assert_eq!(
+                advice(scheduler, autoscaler),
+                want,
+                "{scheduler}, {autoscaler}"
+            );
+        }
+        // A young pod does not wait for a node that the autoscaler has just refused.
+        let young = advice_since("2026-11-21T05:58:00Z", taint, taint);
+        assert_eq!(young, advice(taint, taint));
     }
 
     /// The remedy follows the scheduler's message, and the bounds that keep the replicas.

@@ -861,8 +861,19 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         (metric("a"), "null", "depth proposes 6 replicas"),
         (metric("a"), "{}", "depth proposes 6 replicas"),
         (metric("a"), "{queue: a}", "depth proposes 6 replicas"),
-        (metric("a"), "{queue: b}", "there is no value for depth"),
+        // The query of an adapter may aggregate the labels.
+        (
+            metric("a"),
+            "{namespace: shop}",
+            "depth proposes 6 replicas",
+        ),
+        (
+            metric("a"),
+            "{queue: b}",
+            "the input has no ExternalMetricValueList for depth",
+        ),
         (metric("a") + &metric("b"), "null", unclear),
+        (metric("a") + &metric("b"), "{namespace: shop}", unclear),
         (
             metric("a") + &metric("b"),
             "{queue: a}",
@@ -874,6 +885,19 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         let shown = run(program().args(args).write_stdin(text)).stdout;
         assert!(shown.contains(want), "{labels}: {shown}");
     }
+    // If there is a value of another request, one that lacks the label may be of that, too.
+    let text = hpa_with(&metric("a")) + objects + &value("{queue: b}") + &value("{region: us}");
+    let args = ["predict", "web", "-n", "shop", "-f", "-", "--cpu", "50%"];
+    let shown = run(program().args(args).write_stdin(text)).stdout;
+    let want = "the input has no ExternalMetricValueList for depth";
+    assert!(shown.contains(want), "{shown}");
+    // An empty list answers.
+    let empty = "---\napiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\nitems: []\n";
+    let text = hpa_with(&metric("a")) + objects + &value("{queue: b}") + empty;
+    let args = ["predict", "web", "-n", "shop", "-f", "-", "--cpu", "50%"];
+    let shown = run(program().args(args).write_stdin(text)).stdout;
+    let want = "there is no value for depth from the external metrics API";
+    assert!(shown.contains(want), "{shown}");
     // A candidate with another selector leaves the HPA its own value.
     let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("value-without-labels.yaml");
     let text = hpa_with(&metric("a")) + objects + &value("null");

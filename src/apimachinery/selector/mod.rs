@@ -78,6 +78,15 @@ impl Selector {
             .all(|requirement| requirement.matches(labels.get(&requirement.key)))
     }
 
+    /// Whether labels of which some are missing may meet every requirement.
+    pub(crate) fn may_match(&self, labels: &Labels) -> bool {
+        let mut requirements = self.requirements.iter();
+        requirements.all(|it| {
+            let value = labels.get(&it.key);
+            value.is_none() || it.matches(value)
+        })
+    }
+
     /// Whether there are no requirements, so that everything matches.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()

@@ -289,6 +289,23 @@ fn selectors_match_as_upstream() {
 }
 
 #[test]
+fn labels_of_which_some_are_missing_may_match() {
+    let labels: Labels = [("x", "foo")].into_iter().collect();
+    for (text, want) in [
+        ("", true),
+        ("x=foo", true),
+        ("x=foo,y=baz", true),
+        ("y in (a,b)", true),
+        ("y", true),
+        ("x=bar", false),
+        ("x!=foo,y=baz", false),
+        ("!x", false),
+    ] {
+        assert_eq!(selector(text).may_match(&labels), want, "{text}");
+    }
+}
+
+#[test]
 fn an_example_has_the_labels_that_are_required() {
     let example = selector("a=1,b==2,c in (4,3),d,!e,f!=5,g notin (6),h>7").example();
     let labels: Vec<_> = example.iter().collect();

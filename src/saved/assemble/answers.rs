@@ -94,7 +94,7 @@ impl Answers<'_> {
             return None;
         }
         let (api, name) = asked(spec);
-        let name = name?;
+        name?;
         let request = MetricRequest::of(spec);
         // Documents of another namespace say nothing about this one.
         let Place {
@@ -115,11 +115,9 @@ impl Answers<'_> {
                 (Documents::MetricValueList, is_there)
             }
             Api::External => {
-                let mut values = objects.external_values.iter();
-                (
-                    Documents::ExternalMetricValueList,
-                    values.any(|value| value.metric_name == name),
-                )
+                let metric = request.map(|it| it.metric());
+                let is_there = metric.is_some_and(|it| self.candidates(it).next().is_some());
+                (Documents::ExternalMetricValueList, is_there)
             }
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
@@ -326,16 +324,9 @@ impl Answers<'_> {
         &'a self,
         metric: &'a MetricIdentifier,
     ) -> Result<Vec<&'a ExternalMetricValue>, UnreadCause> {
-        // An unusable selector fails in the engine, before any value counts.
-        let selector = match &metric.selector {
-            Some(selector) => selector.to_selector().unwrap_or_default(),
-            None => Selector::default(),
-        };
+        let selector = selector_of(metric);
         let matches = |value: &ExternalMetricValue| selector.matches(&value.metric_labels);
-        let all = self.place.index.objects.external_values.iter();
-        let values = all.filter(|value| {
-            value.metric_name == metric.name && (value.metric_labels.is_empty() || matches(value))
-        });
+        let values = self.candidates(metric);
         let request = MetricRequest::External(metric);
         let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
         let is_elsewhere = |value: &ExternalMetricValue| {
@@ -344,11 +335,31 @@ impl Answers<'_> {
         self.selected(request, values, matches, bare, is_elsewhere)
     }
 
+    /// Returns the values of an external metric's name that its selector may have selected: the query of an adapter may
+    /// have aggregated the labels that a value lacks.
+    fn candidates<'a>(
+        &'a self,
+        metric: &'a MetricIdentifier,
+    ) -> impl Iterator<Item = &'a ExternalMetricValue> {
+        let selector = selector_of(metric);
+        let all = self.place.index.objects.external_values.iter();
+        let named = all.filter(|value| value.metric_name == metric.name);
+        // If there are values of another request, those that lack labels may be its own.
+        let are_mixed = named
+            .clone()
+            .any(|value| !selector.may_match(&value.metric_labels));
+        named.filter(move |value| {
+            let labels = &value.metric_labels;
+            let may_be_meant = labels.is_empty() || !are_mixed && selector.may_match(labels);
+            may_be_meant || selector.matches(labels)
+        })
+    }
+
     /// Returns the values of a metric's name that its selector selects. An API need not repeat the selector or the
-    /// labels that it was asked for, and KEDA does not: a value without them may belong to every metric of the name,
-    /// and belongs to a metric that is the only one. It also belongs to a metric without a selector if it is the only
-    /// value of its object and all others lack selectors or labels, too; `bare` returns the object of such a value. A
-    /// value that `is_elsewhere` may belong to another namespace.
+    /// labels that it was asked for, and KEDA does not: a value that lacks some may belong to every metric of the name,
+    /// and belongs to a metric that is the only one. A value without any also belongs to a metric without a selector if
+    /// it is the only value of its object and all others lack selectors or labels, too; `bare` returns the object of
+    /// such a value. A value that `is_elsewhere` may belong to another namespace.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
@@ -472,6 +483,13 @@ impl<'a> MetricRequest<'a> {
         };
         is_same_source && self.metric().name == other.metric().name
     }
+}
+
+/// Returns the selector of a metric. An unusable one fails in the engine, before any value counts.
+fn selector_of(metric: &MetricIdentifier) -> Selector {
+    let stated = metric.selector.as_ref();
+    let usable = stated.and_then(|it| it.to_selector().ok());
+    usable.unwrap_or_default()
 }
 
 /// Returns a saved answer to a request.

@@ -117,7 +117,7 @@ remedies! {
     LookAtBackend,
     /// Only the input lacks a value.
     StateInput,
-    /// A Resource metric is neither CPU nor memory.
+    /// A Resource metric is neither CPU nor memory, or an Object metric describes another namespace.
     UseOtherType,
     /// Samples are missing or old.
     FindSamples,

@@ -44,6 +44,7 @@ fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     deleted
         .chain(unknown_types(snapshot))
         .chain(unused_fields(snapshot))
+        .chain(other_namespaces(snapshot))
         .chain(no_such_container(snapshot))
         .chain(no_condition(snapshot))
         .chain(stale(snapshot))
@@ -169,6 +170,20 @@ fn on_unused(field: DroppedField, version: &Version) -> Note {
     };
     let text = format!("{path} is ignored: {why}");
     Note::about(Subject::FieldUnused { path, gate }, text)
+}
+
+/// Returns notes about metrics that describe another namespace than the one that the controller asks about.
+fn other_namespaces(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
+    let hpa = &snapshot.hpa;
+    let metrics = hpa.spec.metrics.iter().enumerate();
+    let others = metrics.filter(|(_, metric)| hpa.describes_other_namespace(metric));
+    others.map(|(index, _)| {
+        Note::new(format!(
+            "spec.metrics[{index}].object.describedObject.name is ignored: the controller asks for the metric of the \
+             HPA's own namespace, {}",
+            hpa.namespace
+        ))
+    })
 }
 
 fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
@@ -584,6 +599,32 @@ mod tests {
             let found = notes.iter().any(|note| note.text == failure);
             assert_eq!(found, is_noted, "{text}: {notes:?}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_namespace_is_ignored() {
+        let metric = |kind: &str, name: &str| {
+            json!({"type": "Object", "object": {"describedObject": {"kind": kind, "name": name},
+                "metric": {"name": "load"}, "target": build::value("5")}})
+        };
+        let metrics = [
+            metric("Namespace", "default"),
+            metric("Service", "other"),
+            metric("Namespace", "other"),
+        ];
+        let hpa = build::hpa(&json!({"maxReplicas": 3, "metrics": metrics}));
+        let text = build::list([hpa]);
+        let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+        let notes = input.expect("an input").notes;
+        let texts = notes.iter().map(|note| &*note.text);
+        let ignored = texts.filter(|text| text.contains("is ignored"));
+        assert_eq!(
+            Vec::from_iter(ignored),
+            [
+                "spec.metrics[2].object.describedObject.name is ignored: the controller asks for the metric of the \
+              HPA's own namespace, default"
+            ]
+        );
     }
 
     /// A scale that the input lacks may be one that the controller did not read, either.

@@ -13,7 +13,8 @@ use crate::snapshot::surroundings::{served_elsewhere, served_for};
 /// The custom or external metrics API does not know a metric by its name, or serves it only for other kinds of objects.
 /// It is asked about the namespace of the HPA.
 ///
-/// Correct the name or the object, or add a rule for it to the adapter.
+/// Correct the name or the object, or add a rule for it to the adapter. The controller ignores the name of a Namespace,
+/// and asks about the HPA's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricNotFound {
     /// Its index in the spec, from 0.
@@ -86,6 +87,12 @@ impl Kind for MetricNotFound {
             Remedy::UseName
                 .says(format!("Use the name {near} if that is meant, or {other}."))
                 .with_all(about.replace(&path, &**near))
+        } else if self.elsewhere.is_empty()
+            && about.hpa.describes_other_namespace(about.spec(self.metric))
+        {
+            Remedy::UseOtherType.says(
+                "Correct the name, use a metric of type External, or add a rule for the HPA's own namespace to the adapter.",
+            )
         } else {
             Remedy::CorrectName.says(match self.described() {
                 Some(described) => format!(

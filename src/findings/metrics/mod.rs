@@ -229,6 +229,9 @@ impl<'a> About<'a> {
                 "It is looked up in the HPA's namespace, {namespace}. prometheus-adapter looks at \
                  series of others only under a rule with namespaced: false."
             )),
+            _ if self.hpa.describes_other_namespace(self.spec(metric)) => Some(format!(
+                "The name of a Namespace is ignored: it is looked up for the HPA's own, {namespace}."
+            )),
             MetricSource::Object(source) if !source.described_object.is_namespace() => {
                 let object = &source.described_object;
                 Some(format!(

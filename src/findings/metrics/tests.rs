@@ -209,12 +209,12 @@ fn a_metric_that_has_no_value() {
         $ kubectl describe apiservice v1beta1.metrics.k8s.io
         @ apiservice/v1beta1.metrics.k8s.io
     ");
-    let on_object = |kind: &str| {
+    let describing = |kind: &str| {
         let object = json!({"apiVersion": "v1", "kind": kind, "name": "lb"});
-        let metric = json!({"type": "Object", "object": {"describedObject": object,
-            "metric": {"name": "queue"}, "target": build::value("10")}});
-        failing(&state(&[metric], &["50m"]), "custom", unknown)
+        json!({"type": "Object", "object": {"describedObject": object,
+            "metric": {"name": "queue"}, "target": build::value("10")}})
     };
+    let on_object = |kind: &str| failing(&state(&[describing(kind)], &["50m"]), "custom", unknown);
     let says_unknown = failing(&external, "external", unknown);
     let services = ["services/queue", "jobs.batch/queue", "pods/latency"];
     let not_found = [
@@ -222,6 +222,10 @@ fn a_metric_that_has_no_value() {
         ("is unknown for the kind", on_ingress(unknown_ingress)),
         ("is unknown for a Service", on_object("Service")),
         ("is unknown for a Namespace", on_object("Namespace")),
+        (
+            "is known for pods, not for a Namespace",
+            listing(&describing("Namespace"), &["pods/queue"]),
+        ),
         ("says the API", says_unknown.clone()),
         (
             "says the API to KEDA's HPA",
@@ -294,7 +298,13 @@ fn a_metric_that_has_no_value() {
     is unknown for a Namespace: error, explains
         the custom metrics API does not know queue on Namespace/lb, so nothing is scaled
         - The API says: the server could not find the metric queue for pods.
-        > Correct the name, or add a rule for it to the adapter.
+        - The name of a Namespace is ignored: it is looked up for the HPA's own, default.
+        > Correct the name, use a metric of type External, or add a rule for the HPA's own namespace to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    is known for pods, not for a Namespace: error, explains
+        the custom metrics API serves queue for pods, not for namespaces, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Use a metric of type Pods, or add a rule for namespaces to the adapter.
         $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
     says the API: error, explains
         the external metrics API does not know queue, so nothing is scaled

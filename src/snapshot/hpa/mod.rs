@@ -72,6 +72,12 @@ impl Hpa {
         self.written.tool.or_else(|| Tool::of_labels(&self.labels))
     }
 
+    /// Whether a metric describes another namespace than the HPA's own, which the controller asks about instead.
+    pub(crate) fn describes_other_namespace(&self, spec: &MetricSpec) -> bool {
+        let object = spec.described_object();
+        object.is_some_and(|it| it.is_namespace() && it.name != self.namespace)
+    }
+
     /// Whether the status belongs to a pass on another spec than the current one. Controllers record this with the gate
     /// `HPAGeneration`.
     pub(crate) fn is_status_of_other_spec(&self) -> bool {

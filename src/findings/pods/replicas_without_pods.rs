@@ -209,7 +209,7 @@ impl Kind for ReplicasWithoutPods {
         let why = self.failure.as_ref().and_then(|it| refusal(&it.message));
         let may_be_quota = why.as_ref().is_none_or(|why| why.contains("quota"));
         let advice = match why {
-            Some(why) => Remedy::FindQuota.says(format!("The API server refuses them: {why}.")),
+            Some(why) => Remedy::FindQuota.says(format!("Creating them fails: {why}.")),
             None if self.is_held_up => Remedy::FindQuota
                 .says("Find out what keeps the pods from being created: a quota, or admission."),
             None => Remedy::WaitForPods.waits("until the pods are created"),
@@ -245,13 +245,14 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns the reason why the API server refuses a pod, without the amounts of a quota, shortened to its two ends.
+/// Returns the reason why no pod is created, without the amounts of a quota, shortened to its two ends.
 fn refusal(message: &str) -> Option<Cow<'_, str>> {
     let forbidden = message.split_once(" is forbidden: ");
     let why = forbidden.map_or(message, |(_, why)| why);
     let cause = why.trim_start_matches("Internal error occurred: ");
     let named = cause.split(", requested: ").next()?;
-    (!named.is_empty()).then(|| shortened_to(named, 80, (50, 25)))
+    (!named.is_empty())
+        .then(|| shortened_to(named.trim_end_matches(['.', ' ', '\n']), 80, (50, 25)))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -502,14 +503,14 @@ mod tests {
             - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 10 replicas.
-            > The API server refuses them: exceeded quota: compute.
+            > Creating them fails: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         fail, next to pods of a Job: warning, aside
             Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
             - Deployment/web: FailedCreate: pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2.
-            > The API server refuses them: exceeded quota: compute.
+            > Creating them fails: exceeded quota: compute.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
@@ -637,7 +638,7 @@ mod tests {
             let want = match &*why {
                 "" => "Find out what keeps the pods from being created: a quota, or admission."
                     .to_owned(),
-                why => format!("The API server refuses them: {why}."),
+                why => format!("Creating them fails: {why}."),
             };
             assert_eq!(text.advice.text(), want);
             let mut commands = text.commands.iter();

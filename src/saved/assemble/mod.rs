@@ -830,6 +830,33 @@ mod tests {
         assert_eq!(saved.snapshot.scale, input.snapshot.scale);
     }
 
+    /// A server writes a status in which everything is zero as an empty one.
+    #[test]
+    fn a_target_that_its_controller_has_not_seen_has_no_replicas() {
+        let target = |metadata: &Value, status: &Value| {
+            let mut target = build::with(build::deployment(3), &json!({ "metadata": metadata }));
+            target["status"].clone_from(status);
+            let fields = target.as_object_mut().expect("an object");
+            fields.retain(|_, value| !value.is_null());
+            target
+        };
+        let (stored, manifest) = (json!({"uid": "u"}), json!({}));
+        for (metadata, status, want) in [
+            (&stored, json!({}), 0),
+            (&stored, json!({"observedGeneration": 1}), 0),
+            (&stored, json!({"replicas": 2}), 2),
+            (&stored, json!(null), 3),
+            (&manifest, json!({}), 3),
+        ] {
+            let hpa = build::hpa(&json!({"maxReplicas": 9}));
+            let text = build::list([hpa, target(metadata, &status)]);
+            let input = crate::saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+            let scale = input.unwrap().snapshot.scale.unwrap();
+            let found = (scale.spec_replicas, scale.status_replicas);
+            assert_eq!(found, (3, want), "{metadata} {status}");
+        }
+    }
+
     fn before(seconds: i64) -> Timestamp {
         let now: Timestamp = build::NOW.parse().expect("a time");
         now - SignedDuration::from_secs(seconds)

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::source::{SourceText, part, read_raw};
 use crate::apimachinery::json::unique_map;
+use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
@@ -16,7 +17,7 @@ use crate::snapshot::surroundings::{
 };
 
 /// What the status of a workload states. A count of zero is omitted, but then the controller has stated the generation
-/// that it observed.
+/// that it observed, or an API server has written an empty status.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct StatedStatus {
@@ -49,6 +50,17 @@ struct WorkloadRef {
     scale_down: String,
 }
 
+impl WorkloadRef {
+    /// Returns the object that has the template.
+    fn object(self) -> CrossVersionObjectReference {
+        CrossVersionObjectReference {
+            kind: self.kind,
+            name: self.name,
+            api_version: self.api_version,
+        }
+    }
+}
+
 /// Reads the fields of an object that creates pods.
 pub(super) fn workload<E: Error>(
     fields: &BTreeMap<String, &RawValue>,
@@ -70,20 +82,7 @@ pub(super) fn workload<E: Error>(
     let scale_down = workload_ref
         .as_ref()
         .and_then(|it| ScaleDown::read(&it.scale_down));
-    let template_of = workload_ref.map(
-        |WorkloadRef {
-             api_version,
-             kind,
-             name,
-             ..
-         }| {
-            Box::new(CrossVersionObjectReference {
-                kind,
-                name,
-                api_version,
-            })
-        },
-    );
+    let template_of = workload_ref.map(|it| Box::new(it.object()));
     let strategy = match kind {
         "Deployment" => spec.strategy.map(UpdateStrategy::without_rollout),
         "StatefulSet" => spec.update_strategy.map(UpdateStrategy::without_rollout),
@@ -104,14 +103,17 @@ pub(super) fn workload<E: Error>(
     };
     let status: WorkloadStatus = part(fields, "status", source)?;
     let stated: StatedStatus = part(fields, "status", source)?;
+    let metadata: Metadata = part(fields, "metadata", source)?;
+    let is_written = !metadata.uid.is_empty() && fields.contains_key("status");
     let omitted = stated.observed_generation.map(|_| 0);
-    let counted = stated.replicas.or(omitted).or(status.hpa_replicas);
+    let stated_or_omitted = stated.replicas.or(omitted).or(status.hpa_replicas);
+    let counted = stated_or_omitted.or(is_written.then_some(0));
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
     let updated_replicas = status.updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
         group: group.to_owned(),
         kind: kind.to_owned(),
-        metadata: part(fields, "metadata", source)?,
+        metadata,
         replicas,
         selector: selector.or(default),
         strategy,

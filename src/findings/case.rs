@@ -230,6 +230,12 @@ impl<'p> Case<'p> {
             .of_pod(&pod.name)
     }
 
+    /// Returns the container without usage that leaves a pod without a value of a resource metric.
+    pub(crate) fn unmeasured(&self, spec: &MetricSpec, pod: &Pod) -> Option<&'p str> {
+        let item = self.metrics_of(pod).filter(|_| spec.is_resource())?;
+        item.unmeasured(spec.name(), spec.container())
+    }
+
     /// Returns a pod as it was read; `None` if it is only assumed.
     pub(crate) fn observed_pod(&self, pod: &'p Pod) -> Option<&'p Pod> {
         let Some(observed) = &self.pass.input.observed else {

@@ -85,6 +85,17 @@ impl PodMetrics {
             }
         }
     }
+
+    /// Returns the first container without usage of a resource, if others have it: the pod as a whole then has none.
+    pub(crate) fn unmeasured(&self, resource: &str, container: Option<&str>) -> Option<&str> {
+        if container.is_some() {
+            return None;
+        }
+        let all = self.containers.iter();
+        let (with, without): (Vec<_>, Vec<_>) = all.partition(|own| own.get(resource).is_some());
+        let first = without.first().filter(|_| !with.is_empty())?;
+        Some(&first.name)
+    }
 }
 
 /// The usage of one container.

@@ -1118,6 +1118,13 @@ POD        USAGE  REQUEST  GROUP    COUNTED  BECAUSE
 starting       -     100m  missing        0  has no metrics; until they arrive
 succeeded      -     100m  missing        0  has succeeded and therefore has no metric; until it is removed
 "#);
+    // The container without usage leaves its pod without a value.
+    let lacking = json!({"containers": [
+        {"name": "app", "usage": {"cpu": "90m"}}, {"name": "side", "usage": {"memory": "1Mi"}}]});
+    let partly = build::with(metrics.clone(), &lacking);
+    let said = said_of_pods(&with_pods(&cpu, &pods, &partly), false);
+    let because = "missing        -  has no cpu of the container side; until it arrives";
+    assert!(said.contains(because), "{said}");
     let container = |target: &Value| {
         let metric = build::resource_of("cpu", "wbe", target);
         said_of_pods(&with_pods(&metric, &pods, &metrics), false)

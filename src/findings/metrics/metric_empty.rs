@@ -11,10 +11,11 @@ use crate::findings::prelude::*;
 use crate::keda;
 use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
+use crate::snapshot::hpa::MetricSpec;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
 /// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
-/// first pod starts.
+/// first pod starts. A pod has none if one of its containers has none.
 ///
 /// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +25,23 @@ pub struct MetricEmpty {
     /// The message that the API returns instead of an empty list, as adapters do whose query for the metric has
     /// no result.
     pub message: Option<String>,
+    /// The first pod, if each lacks the usage of the same container.
+    pub partly: Option<PartlyMeasured>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
     /// Pods that have values but do not belong to the target.
     pub others: Vec<Box<str>>,
     /// The reason why the pods have no value, if each of them should have one.
     pub pods_lack: Option<PodsLack>,
+}
+
+/// A pod without a value, because one of its containers has no usage although others have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartlyMeasured {
+    /// The pod.
+    pub pod: Box<str>,
+    /// The container without usage.
+    pub container: Box<str>,
 }
 
 /// The reason why no pod has a value of a metric.
@@ -77,7 +89,10 @@ impl Kind for MetricEmpty {
     fn summary(&self, about: &About<'_>) -> String {
         let api = api(about.spec(self.metric).api_group());
         let label = about.label(self.metric);
-        if self.others.is_empty() {
+        if let Some(PartlyMeasured { container, .. }) = &self.partly {
+            let effect = about.effect("the metric");
+            format!("{api} has no {label} of the container {container}, {effect}")
+        } else if self.others.is_empty() {
             let effect = about.effect("it");
             format!("there is no value for {label} from {api}, {effect}")
         } else {
@@ -116,6 +131,12 @@ impl Kind for MetricEmpty {
                     .to_owned(),
             );
         }
+        if let Some(PartlyMeasured { pod, container }) = &self.partly {
+            evidence.push(format!(
+                "The metrics of {pod} have no {} for {container}, so the pod has no value.",
+                spec.name()
+            ));
+        }
         if !self.nodes.is_empty() {
             let on = one_or_many(self.nodes.len(), "node", "nodes");
             evidence.push(format!("The pods are on the {on} {}.", names(&self.nodes)));
@@ -152,12 +173,7 @@ impl Kind for MetricEmpty {
             }
             _ if self.pods_lack.is_some() => Remedy::WaitForPods
                 .waits("for the first sample of a pod, which takes up to a minute"),
-            _ if spec.is_resource() && !self.others.is_empty() => Remedy::FindSamples.says(
-                "Read the pods and the values at the same time, or make sure that metrics-server scrapes the nodes \
-                 of the target's pods.",
-            ),
-            _ if spec.is_resource() => Remedy::FindSamples
-                .says("Make sure that metrics-server scrapes the nodes of these pods."),
+            _ if spec.is_resource() => self.find_samples(spec.name()),
             Some(owner) => return self.look_at_trigger(about, owner),
             None if !spec.is_total() => Remedy::FindSeries.says(
                 "Compare the labels namespace and pod of its series with the pods of the target.",
@@ -185,6 +201,13 @@ fn use_served(about: &About<'_>, metric: usize) -> Advice {
     Remedy::UseName
         .says(format!("Use the name {lower}, which is in lower case."))
         .with_all(about.replace(&about.path_of_name(metric), &*lower))
+}
+
+/// Returns the advice on a container without usage in the metrics of its pod.
+pub(crate) fn find_usage(resource: &str, container: &str) -> Advice {
+    Remedy::FindSamples.says(format!(
+        "Find out why the metrics API has no {resource} of the container {container}."
+    ))
 }
 
 /// Returns the number of pods that a finding is about, except pods that need no value.
@@ -235,6 +258,16 @@ fn others(case: &Case<'_>, step: &MetricStep) -> Vec<Box<str>> {
         .collect()
 }
 
+impl PartlyMeasured {
+    fn of(case: &Case<'_>, spec: &MetricSpec, pod: &Pod) -> Option<Self> {
+        let container = case.unmeasured(spec, pod)?.into();
+        Some(Self {
+            pod: pod.name.clone(),
+            container,
+        })
+    }
+}
+
 impl PodsLack {
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let spec = case.spec(step);
@@ -261,13 +294,37 @@ impl MetricEmpty {
     fn of(case: &Case<'_>, step: &MetricStep, text: Option<&str>) -> Self {
         let spec = case.spec(step);
         let pods = case.pods().filter(|_| spec.is_resource());
-        let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
+        let living = case.pods().filter(|pod| may_have_value(pod));
+        let each: Option<Vec<_>> = living
+            .map(|pod| PartlyMeasured::of(case, spec, pod))
+            .collect();
+        let pods_lack = PodsLack::of(case, step);
+        let alike = each.filter(|all| all.iter().all(|it| it.container == all[0].container));
+        let partly = alike
+            .and_then(|all| all.into_iter().next())
+            .filter(|_| pods_lack.is_none());
+        let on = pods.filter_map(|pod| pod.node.clone());
+        let nodes: BTreeSet<_> = on.filter(|_| partly.is_none()).collect();
         Self {
             metric: step.index,
             message: text.map(str::to_owned),
+            partly,
             nodes: nodes.into_iter().collect(),
             others: others(case, step),
-            pods_lack: PodsLack::of(case, step),
+            pods_lack,
+        }
+    }
+
+    /// Returns the advice on a resource without a value.
+    fn find_samples(&self, resource: &str) -> Advice {
+        match &self.partly {
+            Some(PartlyMeasured { container, .. }) => find_usage(resource, container),
+            None if self.others.is_empty() => Remedy::FindSamples
+                .says("Make sure that metrics-server scrapes the nodes of these pods."),
+            None => Remedy::FindSamples.says(
+                "Read the pods and the values at the same time, or make sure that metrics-server scrapes the nodes \
+                 of the target's pods.",
+            ),
         }
     }
 
@@ -302,7 +359,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{rps, waiting, with_pods, without_values};
+    use crate::findings::pods::testing::{rps, unmeasured, waiting, with_pods, without_values};
     use crate::findings::testing::{cpu, of_keda, said, state, table, with, with_spec};
 
     #[test]
@@ -495,6 +552,43 @@ mod tests {
             summary.starts_with("there is no value for cpu"),
             "{summary}"
         );
+    }
+
+    #[test]
+    fn a_container_without_usage_leaves_its_pod_without_a_value() {
+        let lacking = json!([{"name": "app", "usage": {"cpu": "50m"}}, {"name": "side", "usage": {"memory": "1Mi"}}]);
+        let of_app = build::resource_of("cpu", "app", &build::utilization(50));
+        let with_usage = |metric: &Value, containers: &Value| {
+            let items = state(std::slice::from_ref(metric), &["50m"]);
+            with(&items, "PodMetrics", &json!({ "containers": containers }))
+        };
+        let without = json!([{"name": "app", "usage": {"memory": "1Mi"}}]);
+        let two = unmeasured(state(&[cpu()], &["50m"; 2]), "web-1");
+        let other = with(&two, "PodMetrics", &json!({ "containers": lacking }));
+        let states = [
+            ("has none", with_usage(&cpu(), &lacking)),
+            (
+                "has none, and no other has any",
+                with_usage(&cpu(), &without),
+            ),
+            ("is another one", with_usage(&of_app, &lacking)),
+            ("lacks one, and another pod has no metrics", other),
+        ];
+        insta::assert_snapshot!(table(Code::MetricEmpty, states), @r"
+        has none: error, explains
+            the resource metrics API has no cpu of the container side, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            - The metrics of web-0 have no cpu for side, so the pod has no value.
+            > Find out why the metrics API has no cpu of the container side.
+            $ kubectl top pods -n default -l app=web
+        has none, and no other has any: error, explains
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Make sure that metrics-server scrapes the nodes of these pods.
+            $ kubectl top pods -n default -l app=web
+        is another one: none
+        lacks one, and another pod has no metrics: as has none, and no other has any
+        ");
     }
 
     #[test]

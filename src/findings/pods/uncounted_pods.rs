@@ -8,6 +8,7 @@ use super::{
     leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
+use crate::findings::metrics::metric_empty::find_usage;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, ZERO_TIME};
 use crate::whatif::overrides::make_unready;
@@ -115,7 +116,7 @@ impl Kind for UncountedPods {
                 "Find out why {container} does not run in {}: {reason}.",
                 pod.name
             )),
-            None => self.by_clause(about, first.row.clause, pod),
+            None => self.by_clause(about, first),
         };
         advice.with_all(if self.unscraped {
             about.list_pods("-o wide")
@@ -140,6 +141,8 @@ pub struct UncountedPod {
     pub row: PodRow,
     /// Whether only an assumption keeps the pod from counting, so the user knows why.
     pub is_only_assumed: bool,
+    /// The container without usage that leaves the pod without a value, if others have usage.
+    pub unmeasured: Option<Box<str>>,
 }
 
 impl UncountedPod {
@@ -151,7 +154,10 @@ impl UncountedPod {
             }
             clause => assumes_unready(case, pod, clause),
         };
+        let spec = &case.snapshot.hpa.spec.metrics[metric];
+        let unmeasured = case.unmeasured(spec, pod).map(Into::into);
         Self {
+            unmeasured: unmeasured.filter(|_| row.clause == Clause::NoMetric),
             pod: pod.name.clone(),
             metric,
             row,
@@ -242,9 +248,10 @@ impl UncountedPods {
     }
 
     /// Returns the advice on a pod that no error keeps from counting, by the clause that leaves it out.
-    fn by_clause(&self, about: &About<'_>, clause: Clause, pod: &Pod) -> Advice {
+    fn by_clause(&self, about: &About<'_>, first: &UncountedPod) -> Advice {
         let is_ordinary = self.are_young || about.finding.severity == Severity::Info;
-        match clause {
+        let pod = about.pod(first);
+        match first.row.clause {
             Clause::InitializingNotReady | Clause::InitializingOldSample => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
             }
@@ -269,8 +276,11 @@ impl UncountedPods {
                 ),
                 names(&self.nodes)
             )),
-            Clause::NoMetric => Remedy::FindSamples
-                .says("Find out why the metrics API has no values for some pods."),
+            Clause::NoMetric => match &first.unmeasured {
+                Some(container) => find_usage(about.spec(first.metric).name(), container),
+                None => Remedy::FindSamples
+                    .says("Find out why the metrics API has no values for some pods."),
+            },
             Clause::NeverReady => {
                 Remedy::FindUnready.says("Find out why the pods do not become ready.")
             }
@@ -329,7 +339,8 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let stops =
         |it: &ContainerStatus| it.waiting.is_some() || it.terminated || has_restarted(pod, it);
     let runs = !is_young(case, pod) && !pod.statuses.iter().any(stops);
-    uncounted.row.group == Group::Missing && is_resource && runs
+    let has_none = uncounted.row.group == Group::Missing && uncounted.unmeasured.is_none();
+    has_none && is_resource && runs
 }
 
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
@@ -493,7 +504,13 @@ fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
     match row.clause {
         Clause::Pending if pod.unschedulable.is_some() => "pending, without a node".to_owned(),
         Clause::Pending => format!("pending{waits}"),
-        Clause::NoMetric => format!("without metrics{waits}"),
+        Clause::NoMetric => match &uncounted.unmeasured {
+            Some(container) => {
+                let resource = about.spec(uncounted.metric).name();
+                format!("without {resource} of the container {container}{waits}")
+            }
+            None => format!("without metrics{waits}"),
+        },
         Clause::NoReadiness => "without a Ready condition or start time".to_owned(),
         Clause::InitializingNotReady => {
             let period = about.initialization_period();
@@ -953,6 +970,34 @@ mod tests {
             it.starts_with("If it counted, and used as much as the others on average: ")
         };
         assert!(text.evidence.iter().any(says), "{text:?}");
+    }
+
+    /// The node of a pod of which only one container has no usage is scraped.
+    #[test]
+    fn a_container_without_usage_leaves_its_pod_uncounted() {
+        let lacking = json!({"containers": [
+            {"name": "app", "usage": {"cpu": "80m"}}, {"name": "side", "usage": {"memory": "1Mi"}}]});
+        let mut four = unmeasured(state(&[cpu()], &["80m"; 4]), "web-3");
+        four.push(build::with(build::pod_metrics("web-3", "80m"), &lacking));
+        let on = |node: &str| json!({"spec": {"nodeName": node}});
+        let three = with_pods(&four, &["web-0", "web-1", "web-2"], &on("a"));
+        let apart = with_pods(&three, &["web-3"], &on("b"));
+        for items in [four, apart] {
+            let text = said(Code::UncountedPods, &items);
+            assert!(
+                text.summary
+                    .starts_with("1 of 4 pods does not count (web-3): "),
+                "{text:?}"
+            );
+            assert_eq!(
+                text.evidence[0],
+                "Without cpu of the container side: web-3."
+            );
+            assert_eq!(
+                text.advice.text(),
+                "Find out why the metrics API has no cpu of the container side."
+            );
+        }
     }
 
     /// Nothing is assumed about pods that have just started, and an answer that stays the same has no other number.

@@ -4,6 +4,7 @@ use super::Words;
 use crate::apimachinery::go;
 use crate::engine::decision::{Clause, Group, MetricStep, PodRow};
 use crate::report::section::{Detail, Part, Section, Table};
+use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::pod::{Phase, Pod};
 use crate::words::{amount, duration, future, metric_format, time};
 
@@ -38,6 +39,7 @@ impl Words<'_> {
     /// Returns a section for each metric that uses pods.
     pub(super) fn pods(&self) -> Vec<Section> {
         let mut sections = Vec::new();
+        let measured = Measured::of(&self.explanation.pass.input.snapshot.pod_metrics);
         for metric in self.metric_steps() {
             let is_listed = |row: &&PodRow| self.wide || row.group != Group::Ready;
             let listed: Vec<&PodRow> = metric.pods.iter().filter(is_listed).collect();
@@ -55,7 +57,7 @@ impl Words<'_> {
             let request = metric.pods.iter().any(|row| row.request.is_some());
             let is_shown = [true, usage, request, true, usage, true];
             let rows = listed.iter().take(most);
-            let cells = rows.map(|row| shown(self.pod(metric, row), is_shown));
+            let cells = rows.map(|row| shown(self.pod(metric, row, &measured), is_shown));
             let table = Table::new(shown(COLUMNS, is_shown), cells.collect());
             let left_out =
                 (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all pods)"));
@@ -66,7 +68,7 @@ impl Words<'_> {
         sections
     }
 
-    fn pod(&self, metric: &MetricStep, row: &PodRow) -> [String; 6] {
+    fn pod(&self, metric: &MetricStep, row: &PodRow, measured: &Measured<'_>) -> [String; 6] {
         let pod = &self.explanation.pass.input.snapshot.pods[row.pod as usize];
         let format = metric_format(metric);
         let value =
@@ -83,17 +85,26 @@ impl Words<'_> {
             value(row.request),
             group.to_owned(),
             value(row.counted),
-            self.clause(metric, row, pod),
+            self.clause(metric, row, pod, measured.of_pod(&pod.name)),
         ]
     }
 
     /// Describes why a pod is in its group, and when it leaves it.
-    fn clause(&self, metric: &MetricStep, row: &PodRow, pod: &Pod) -> String {
+    fn clause(
+        &self,
+        metric: &MetricStep,
+        row: &PodRow,
+        pod: &Pod,
+        usage: Option<&PodMetrics>,
+    ) -> String {
         let controller = &self.explanation.pass.input.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);
         let later_sample = row.sample_from.map_or_else(String::new, |from| {
             format!("until a sample of {} or later", time(self.now(), from))
         });
+        let container = metric.container.as_deref();
+        let of_resource = usage.filter(|_| metric.is_resource());
+        let unmeasured = of_resource.and_then(|it| it.unmeasured(&metric.name, container));
         let (because, until) = match row.clause {
             Clause::Deleted => ("is terminating".to_owned(), "until it is removed"),
             Clause::Failed => ("has failed".to_owned(), "until it is removed"),
@@ -104,11 +115,17 @@ impl Words<'_> {
                 "has succeeded and therefore has no metric".to_owned(),
                 "until it is removed",
             ),
-            Clause::NoMetric if lacks(pod, metric.container.as_deref()) => {
-                let container = metric.container.as_deref().unwrap_or_default();
+            Clause::NoMetric if lacks(pod, container) => {
+                let container = container.unwrap_or_default();
                 return format!("has no container {}", go::quote(container));
             }
-            Clause::NoMetric => ("has no metrics".to_owned(), "until they arrive"),
+            Clause::NoMetric => match unmeasured {
+                Some(container) => (
+                    format!("has no {} of the container {container}", metric.name),
+                    "until it arrives",
+                ),
+                None => ("has no metrics".to_owned(), "until they arrive"),
+            },
             Clause::NoReadiness => (
                 "has no Ready condition or start time".to_owned(),
                 "until its node reports them",

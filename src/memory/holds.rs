@@ -163,9 +163,9 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
             })
             .collect(),
         None => {
-            let written = known.status_written();
-            let age = written
-                .map(|written| known.least_age(written))
+            let since = known.current_since().or(known.status_written());
+            let age = since
+                .map(|since| known.least_age(since))
                 .unwrap_or_default();
             vec![(furthest, age)]
         }

@@ -487,12 +487,18 @@ impl Known<'_> {
         )
     }
 
-    /// Whether all passes in a window that ends with the next pass have left the current status.
+    /// Returns the time since which passes over the current spec have left the current status, if its own time is known.
+    /// Passes over an earlier spec may have left the same, and have proposed something else.
+    pub(super) fn current_since(&self) -> Option<Timestamp> {
+        self.status_since
+            .filter(|_| self.status_written().is_some())
+    }
+
+    /// Whether all passes in a window that ends with the next pass were over the current spec, and have left the current
+    /// status.
     pub(super) fn are_all_current(&self, window: SignedDuration) -> bool {
-        let written = self
-            .status_written()
-            .filter(|_| self.status_since.is_some());
-        written.is_some_and(|written| self.least_age_before(written) >= window)
+        let since = self.current_since();
+        since.is_some_and(|since| self.least_age_before(since) >= window)
     }
 
     /// Returns the observations, except those that `is_over`, judging by the time at which they were

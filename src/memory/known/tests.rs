@@ -486,6 +486,22 @@ fn what_was_seen_may_be_of_an_older_spec() {
     }
 }
 
+/// A status that was written before the spec changed is of passes over both, of which the earlier ones may have
+/// proposed something else.
+#[test]
+fn the_passes_of_a_status_are_those_over_the_current_spec() {
+    let are_current = |spec: i64, window: i64| {
+        let mut hpa = state((100, 50, 8, None));
+        hpa.written.spec = Some(second(spec));
+        let evidence = led(0, 300);
+        let known = known(&hpa, &evidence, "v1.36", 300);
+        known.are_all_current(SignedDuration::from_secs(window))
+    };
+    assert!(are_current(50, 180));
+    assert!(!are_current(200, 180));
+    assert!(are_current(200, 60));
+}
+
 /// Passes of 100 and 115, of which the last left the status of 130. They are all if the first is, with its
 /// fraction of a second, no later than the time in question, and none is missing in between or after.
 #[test]

@@ -104,7 +104,7 @@ impl Side {
 }
 
 /// The age by which a recommendation is certainly within a window, beyond the readings of the pass's clock.
-const LITTLE: SignedDuration = SignedDuration::from_millis(1);
+const INSIDE: SignedDuration = SignedDuration::from_millis(1);
 
 /// Returns the lists with which a hold ends soonest and last, for scaling down and for scaling up. The
 /// times are shifted by the time from now to the next pass.
@@ -127,7 +127,7 @@ fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Re
     let later = known.latest_pass().duration_since(known.now);
     // The window of the pass at the latest time still contains what is as old as the window, which was made later than
     // `earliest`. Passes after it come a little later than a sync period.
-    let contained = known.now.minus(side.window(known)).plus(LITTLE);
+    let contained = known.now.minus(side.window(known)).plus(INSIDE);
     side.still(known, held)
         .map(|held| {
             let replicas = side.less(*held.replicas.start(), *held.replicas.end());

@@ -251,8 +251,8 @@ fn refusal(message: &str) -> Option<Cow<'_, str>> {
     let why = forbidden.map_or(message, |(_, why)| why);
     let cause = why.trim_start_matches("Internal error occurred: ");
     let named = cause.split(", requested: ").next()?;
-    (!named.is_empty())
-        .then(|| shortened_to(named.trim_end_matches(['.', ' ', '\n']), 80, (50, 25)))
+    let whole = named.trim_end_matches(['.', ' ', '\n']);
+    (!whole.is_empty()).then(|| shortened_to(whole, 80, (50, 25)))
 }
 
 /// Returns the number of pods that the target has, given its reported number. An input may lack pods; some kinds report
@@ -595,7 +595,7 @@ mod tests {
 
     /// The reason is repeated, and only a quota, or an unknown reason, is a reason to look at the quotas.
     #[test]
-    fn why_the_api_server_refuses_them() {
+    fn why_no_pods_are_created() {
         let three = state(&[cpu()], &["80m"; 3]);
         let lacks = with(
             &three,
@@ -626,6 +626,7 @@ mod tests {
                 true,
             ),
             (String::new(), String::new(), true),
+            (".".to_owned(), String::new(), true),
         ] {
             let fails = json!({"apiVersion": "apps/v1", "kind": "Deployment",
                 "metadata": {"name": "web", "namespace": "default"},

@@ -103,8 +103,6 @@ impl Words<'_> {
             format!("until a sample of {} or later", time(self.now(), from))
         });
         let container = metric.container.as_deref();
-        let of_resource = usage.filter(|_| metric.is_resource());
-        let unmeasured = of_resource.and_then(|it| it.unmeasured(&metric.name, container));
         let (because, until) = match row.clause {
             Clause::Deleted => ("is terminating".to_owned(), "until it is removed"),
             Clause::Failed => ("has failed".to_owned(), "until it is removed"),
@@ -119,13 +117,16 @@ impl Words<'_> {
                 let container = container.unwrap_or_default();
                 return format!("has no container {}", go::quote(container));
             }
-            Clause::NoMetric => match unmeasured {
-                Some(container) => (
-                    format!("has no {} of the container {container}", metric.name),
-                    "until it arrives",
-                ),
-                None => ("has no metrics".to_owned(), "until they arrive"),
-            },
+            Clause::NoMetric => {
+                let of_resource = usage.filter(|_| metric.is_resource());
+                match of_resource.and_then(|it| it.unmeasured(&metric.name, container)) {
+                    Some(container) => (
+                        format!("has no {} of the container {container}", metric.name),
+                        "until it arrives",
+                    ),
+                    None => ("has no metrics".to_owned(), "until they arrive"),
+                }
+            }
             Clause::NoReadiness => (
                 "has no Ready condition or start time".to_owned(),
                 "until its node reports them",

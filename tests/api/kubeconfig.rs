@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::authorize::token;
-use super::base64;
 use super::server::Server;
 
 /// In the environment of an exec plugin; no output may ever show it.
@@ -65,7 +66,7 @@ impl Kubeconfig {
         let url = server.url();
         let mut cluster = json!({"server": url});
         if url.starts_with("https") {
-            let authority = base64::standard(server.authority().as_bytes());
+            let authority = STANDARD.encode(server.authority().as_bytes());
             cluster["certificate-authority-data"] = json!(authority);
         }
         let text = json!({
@@ -117,8 +118,8 @@ impl Kubeconfig {
             Auth::Certificate(_) | Auth::BadCertificate => {
                 let identity = server.identity(auth).expect("it is a certificate");
                 json!({
-                    "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
-                    "client-key-data": base64::standard(identity.key.as_bytes()),
+                    "client-certificate-data": STANDARD.encode(identity.certificate.as_bytes()),
+                    "client-key-data": STANDARD.encode(identity.key.as_bytes()),
                 })
             }
             Auth::Exec(exec) => json!({"exec": self.exec(server, *exec)}),

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use kubectl_hpa::apimachinery::selector::Selector;
 use serde_json::{Value, json};
 
 use super::answer::status;
 use super::authorize::Target;
-use super::base64;
 use super::discovery::split;
 use super::http::{Answer, Request};
 use super::json::{ordered, string};
@@ -173,7 +175,21 @@ fn start_key(namespace: Option<&str>, (its, name): &(String, String)) -> String 
 fn token(revision: i64, start: &str) -> String {
     let start = Value::from(start);
     let text = format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{revision},\"start\":{start}}}");
-    base64::url(text.as_bytes())
+    RAW_URL.encode(text.as_bytes())
+}
+
+/// Go's `base64.RawURLEncoding`, which ignores the bits behind the last byte.
+const RAW_URL: GeneralPurpose =
+    GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+
+/// Go's error of decoding a text: the offset of the first byte outside the alphabet, or where one is missing.
+fn illegal_base64(text: &str) -> String {
+    let is_of_alphabet = |c: u8| c.is_ascii_alphanumeric() || b"-_".contains(&c);
+    let at = text.bytes().position(|c| !is_of_alphabet(c));
+    format!(
+        "illegal base64 data at input byte {}",
+        at.unwrap_or(text.len())
+    )
 }
 
 impl Cluster {
@@ -184,8 +200,9 @@ impl Cluster {
             let text = format!("invalid continue token: continue key is not valid: {cause}");
             Box::new(bad_request(&text))
         };
-        let data = base64::decode_url(text)
-            .map_err(|at| invalid(format!("illegal base64 data at input byte {at}")))?;
+        let data = RAW_URL
+            .decode(text)
+            .map_err(|_| invalid(illegal_base64(text)))?;
         let token: Value = serde_json::from_slice(&data).map_err(|_| {
             let first = char::from(data.first().copied().unwrap_or_default());
             invalid(format!(
@@ -204,7 +221,7 @@ impl Cluster {
 /// Returns the 410 for an old token, `etcd3.handleCompactedErrorForPaging`, with a token that continues
 /// with the current state.
 pub(crate) fn expired(old: &str) -> Answer {
-    let old = base64::decode_url(old).unwrap_or_default();
+    let old = RAW_URL.decode(old).unwrap_or_default();
     let old: Value = serde_json::from_slice(&old).unwrap_or_default();
     let start = string(&old, "/start");
     let status = json!({

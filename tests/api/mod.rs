@@ -30,7 +30,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod authorize;
-pub(crate) mod base64;
 pub(crate) mod client;
 pub(crate) mod discovery;
 mod faults;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::base64;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// Who may use a proxy.
 #[derive(Debug, Clone, Copy)]
@@ -167,7 +168,7 @@ impl Shared {
         let refusal = match self.gate {
             Gate::Open => None,
             Gate::For(user) => {
-                let wanted = format!("Basic {}", base64::standard(user.as_bytes()));
+                let wanted = format!("Basic {}", STANDARD.encode(user.as_bytes()));
                 (authorization != Some(wanted)).then_some(
                     "407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"test\"",
                 )

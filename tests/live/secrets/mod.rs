@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use super::api::{
     Answer, Auth, Cluster, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, answer::status,
-    authorize, base64,
+    authorize,
 };
 use super::apply::{SCALE, WEB, cluster};
 use super::{HPAS, POD_METRICS, directory, program};
@@ -40,7 +42,7 @@ fn shown(text: &[u8], secret: &str) -> Option<String> {
         .into_iter()
         .filter(|_| secret.len() >= PLAIN.len())
     {
-        let text = base64::url(format!("{before}{secret}").as_bytes());
+        let text = URL_SAFE_NO_PAD.encode(format!("{before}{secret}").as_bytes());
         forms.push(text[4..text.len() - 2].to_owned());
     }
     let bytes: Vec<String> = secret.bytes().map(|byte| byte.to_string()).collect();
@@ -63,15 +65,15 @@ fn what_shows_is_found() {
         SECRET.to_owned(),
         format!(
             "Basic {}",
-            base64::standard(format!("me:{SECRET}-x").as_bytes())
+            STANDARD.encode(format!("me:{SECRET}-x").as_bytes())
         ),
         format!(
             "Basic {}",
-            base64::standard(format!("user:{SECRET}-x").as_bytes())
+            STANDARD.encode(format!("user:{SECRET}-x").as_bytes())
         ),
         format!(
             "Basic {}",
-            base64::standard(format!("she:{SECRET}-x").as_bytes())
+            STANDARD.encode(format!("she:{SECRET}-x").as_bytes())
         ),
         format!("{:?}", SECRET.as_bytes()),
     ] {
@@ -355,7 +357,7 @@ fn print(status: &Value) -> String {
 /// All kinds of credentials, valid and invalid. Those that grant access say so.
 #[test]
 fn no_credentials_show() {
-    let claims = base64::url(br#"{"exp":4000000000}"#);
+    let claims = URL_SAFE_NO_PAD.encode(br#"{"exp":4000000000}"#);
     let (bearer, jwt) = (secret("token"), format!("{SECRET}.{claims}.signature"));
     let server = Server::start(guarded(&[&bearer, &jwt]));
     let token = authorize::token(&bearer);
@@ -364,8 +366,8 @@ fn no_credentials_show() {
         .expect("a certificate");
     let pem = |key: &str| {
         json!({
-            "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
-            "client-key-data": base64::standard(key.as_bytes()),
+            "client-certificate-data": STANDARD.encode(identity.certificate.as_bytes()),
+            "client-key-data": STANDARD.encode(key.as_bytes()),
         })
     };
     let marked = format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n");
@@ -378,7 +380,7 @@ fn no_credentials_show() {
             "idp-issuer-url": format!("https://me:{}@127.0.0.1", secret("issuer")),
         }}})
     };
-    let expired = base64::url(br#"{"exp":1000000000}"#);
+    let expired = URL_SAFE_NO_PAD.encode(br#"{"exp":1000000000}"#);
     let expired = format!("{SECRET}.{expired}.signature");
     type User<'a> = Box<dyn Fn(&Path) -> Value + 'a>;
     let is = |user: Value| -> User<'_> { Box::new(move |_| user.clone()) };
@@ -426,7 +428,7 @@ fn no_credentials_show() {
             "key in no base64",
             false,
             is(json!({
-                "client-certificate-data": base64::standard(identity.certificate.as_bytes()),
+                "client-certificate-data": STANDARD.encode(identity.certificate.as_bytes()),
                 "client-key-data": secret("key-data"),
             })),
         ),
@@ -525,7 +527,7 @@ fn a_token_that_an_answer_repeats_does_not_show() {
 fn a_password_that_an_answer_repeats_does_not_show() {
     let password = secret("password");
     let basic = format!("me:{password}");
-    let header = format!("Basic {} of {basic}", base64::standard(basic.as_bytes()));
+    let header = format!("Basic {} of {basic}", STANDARD.encode(basic.as_bytes()));
     let user = json!({"username": "me", "password": password});
     show_nothing_of(&user, &header, &secret("token"));
 }

@@ -127,7 +127,9 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
     let (last, last_is) = number(to)?;
     let (step, step_is) = number(step_text)?;
     if is_percent != last_is || (step_is && !is_percent) {
-        return Err("the numbers of a range have one unit".to_owned());
+        return Err(
+            "all numbers of a range must have the same unit, as in 50%..80%:10%".to_owned(),
+        );
     }
     let [start, end, by] = [&first, &last, &step].map(|it| i128::from(it.milli_value()));
     if by <= 0 {
@@ -210,7 +212,11 @@ impl Search {
         if let Some(manifest) = manifest {
             every.replace_hpa(manifest);
         }
-        // A setting that is invalid in one combination is invalid in all of them.
+        for axis in &axes {
+            for value in &axis.values {
+                varied(&every, [(axis, value)]).map_err(|e| e.within("--vary"))?;
+            }
+        }
         let values = axes
             .iter()
             .filter_map(|axis| Some((axis, axis.values.first()?)));
@@ -348,7 +354,7 @@ impl Search {
 /// Returns assumptions with these values of fields.
 fn varied<'a>(
     every: &Assumptions,
-    values: impl Iterator<Item = (&'a Axis, &'a String)>,
+    values: impl IntoIterator<Item = (&'a Axis, &'a String)>,
 ) -> Result<Assumptions, Error> {
     let mut assumptions = every.clone();
     for (axis, value) in values {
@@ -459,10 +465,13 @@ mod tests {
                 "behavior.scaleUp.policies=[,]",
                 "not JSON: expected value at line 1 column 3",
             ),
-            ("target.cpu=50%..80", "the numbers of a range have one unit"),
+            (
+                "target.cpu=50%..80",
+                "all numbers of a range must have the same unit, as in 50%..80%:10%",
+            ),
             (
                 "target.cpu=50..80:5%",
-                "the numbers of a range have one unit",
+                "all numbers of a range must have the same unit, as in 50%..80%:10%",
             ),
             (
                 "max=1..1000000000",

@@ -653,6 +653,10 @@ fn a_search_that_is_none_is_refused() {
             "error: --vary: none of 3 combinations can be played, such as target.memory=50%: the ",
         ),
         (
+            &["--vary=target.cpu=50%,abc"],
+            "error: --vary: target.cpu=abc: ",
+        ),
+        (
             &["--vary=target.cpu=50Mi"],
             "error: --vary: the combination cannot be played: target.cpu=50Mi: Mi is not a unit ",
         ),

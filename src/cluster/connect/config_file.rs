@@ -224,5 +224,5 @@ fn entries<T: DeserializeOwned>(
 
 /// Whether a command is not looked for in `PATH`.
 fn is_path(command: &str) -> bool {
-    command.contains(std::path::MAIN_SEPARATOR)
+    command.contains(std::path::is_separator)
 }

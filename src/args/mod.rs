@@ -364,7 +364,7 @@ impl ControllerArgs {
         let version = self
             .kubernetes_version
             .as_ref()
-            .map(|version| ("--kubernetes-version", version.to_string()));
+            .map(|version| ("--kubernetes-version", shell_word(&version.named())));
         let gates = self
             .feature_gates
             .iter()

@@ -548,7 +548,7 @@ fn commands_that_assume_pods_can_be_pasted() {
 /// A printed command explains the same pass: by the same clock, rules and history.
 #[test]
 fn commands_repeat_what_was_typed_of_the_controller() {
-    let typed = "--now 2026-11-21T07:06:40Z --kubernetes-version v1.30.14 --tolerance 0.2 --sync-period 30.0001s \
+    let typed = "--now 2026-11-21T07:06:40Z --kubernetes-version v1.30.7-gke.1 --tolerance 0.2 --sync-period 30.0001s \
                  --feature-gates HPAScaleToZero=true --recommendation 3@1m0s";
     let explain = "explain nginx-deployment -f examples/nginx -o wide";
     let explained = run(&format!("{explain} {typed}"), &[], "").quiet().text();

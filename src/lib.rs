@@ -90,6 +90,7 @@
 //!  outlook        the uncertainty of a decision, and the passes that follow
 //!  engine         the controller's pass, pure: (Snapshot, Memory) -> Decision
 //!  memory         the controller's history: stated, or inferred with bounds
+//!  rules          the differences between versions of the controller
 //!  cluster        all network I/O                          <- API server
 //!  prometheus     a load from the answers of Prometheus
 //!  saved          the saved format                         <- files (-f)
@@ -137,6 +138,7 @@ pub mod prometheus;
 pub mod render;
 #[doc(hidden)]
 pub mod report;
+mod rules;
 pub mod saved;
 #[doc(hidden)]
 pub mod secret;

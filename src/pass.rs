@@ -189,7 +189,7 @@ pub enum RecommendationOrigin {
 }
 
 fn newer(input: &Input, remembered: &Remembered, decision: &Decision) -> Option<Note> {
-    let version = Version::newest();
+    let version = Version::released();
     if input.snapshot.controller.version.minor() >= version.minor() {
         return None;
     }

@@ -1,14 +1,14 @@
 //! The Kubernetes version of the controller and its API server, and the feature gates of that version. Only
-//! the minor version counts. Other differences between versions belong to the code that they concern: the
-//! engine's rules for the controller, admission for the API server.
+//! the minor version counts. Other differences between versions belong to the code that they concern: `rules`
+//! for the controller, admission for the API server.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The oldest minor version whose rules are known: the first with `autoscaling/v2`.
 const OLDEST: u32 = 23;
-/// The newest minor version whose rules are confirmed by recorded answers.
-const CONFIRMED: u32 = 37;
+/// The newest released minor version.
+const RELEASED: u32 = 37;
 /// The newest minor version whose rules are known: in alpha, from the changes that are merged or proposed
 /// for it.
 const NEWEST: u32 = 38;
@@ -21,17 +21,17 @@ pub struct Version {
 }
 
 impl Version {
-    /// Returns the newest version whose rules are confirmed by recorded answers, used if none is stated.
-    pub fn newest() -> Self {
+    /// Returns the newest released version, used if none is stated.
+    pub fn released() -> Self {
         Self {
-            minor: CONFIRMED,
+            minor: RELEASED,
             stated: None,
         }
     }
 
-    /// Returns all versions from the oldest known one to the newest confirmed one, in this order.
+    /// Returns all versions from the oldest known one to the newest released one, in this order.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (OLDEST..=CONFIRMED).map(|minor| Self {
+        (OLDEST..=RELEASED).map(|minor| Self {
             minor,
             stated: None,
         })
@@ -63,21 +63,6 @@ impl Version {
     /// v1.37 (139466).
     pub(crate) fn replaces_several(&self) -> bool {
         self.minor == 35 || self.minor >= 37
-    }
-
-    /// Whether a pod without metrics counts as using the target value if that is more than its request (1.26).
-    pub(crate) fn fills_missing_at_target(&self) -> bool {
-        self.minor >= 26
-    }
-
-    /// Whether averages at a ratio of exactly 1 count pods without metrics as zero usage (before 1.28).
-    pub(crate) fn fills_balanced_with_zero(&self) -> bool {
-        self.minor < 28
-    }
-
-    /// Whether the tolerance is an interval around 1, not a distance from it (1.33).
-    pub(crate) fn has_tolerance_interval(&self) -> bool {
-        self.minor >= 33
     }
 
     /// Returns the reason why the rules of this version are uncertain.

@@ -309,7 +309,7 @@ mod tests {
         )
         .unwrap();
         let kept = spec.clone();
-        let mut gates = AdmissionRules::of(&Version::newest()).gates;
+        let mut gates = AdmissionRules::of(&Version::released()).gates;
         drop_disabled(&mut spec, gates);
         assert_eq!(spec, kept);
         gates[FeatureGate::HPAConfigurableTolerance] = false;

@@ -1,8 +1,10 @@
 //! Conversions between floats and integers as the controller's amd64 build makes them. Rust's `as` saturates
 //! and turns NaN into 0; the processor gives the smallest integer for any value that does not fit, so `as`
-//! must not be used on a float anywhere in the engine.
+//! must not be used on a float anywhere in the engine, except in `highest_start`, which only needs the nearest
+//! integer that fits.
 
 use crate::calendar::Calendar;
+use crate::rules::Rules;
 use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
@@ -21,6 +23,17 @@ pub(crate) fn to_i32_capped(f: f64) -> i32 {
         i32::MAX
     } else {
         to_i32(f)
+    }
+}
+
+impl Rules {
+    /// Converts a float to replicas.
+    pub(crate) fn replicas(&self, float: f64) -> i32 {
+        if self.replicas_saturate {
+            to_i32_capped(float)
+        } else {
+            to_i32(float)
+        }
     }
 }
 

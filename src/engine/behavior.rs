@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arith::{cutoff, to_i32};
 use super::decision::{Direction, LimitStep, PolicyLimit, RateLimit, StabilizeStep};
-use super::rules::Rules;
 use crate::memory::Memory;
+use crate::rules::Rules;
 use crate::snapshot::hpa::{Behavior, ScalingPolicy, ScalingRules};
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 

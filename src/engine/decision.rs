@@ -714,7 +714,7 @@ pub enum Group {
     Ignored,
 }
 
-/// The rules of `groupPods`, in the order in which they are tried.
+/// The rules of `groupPods` in the order in which they are tried, then those of `getReadyPodsCount`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Clause {
@@ -722,7 +722,7 @@ pub enum Clause {
     Deleted,
     /// The pod has failed.
     Failed,
-    /// The pod has succeeded (after 1.37).
+    /// The pod has succeeded (`groupPods`: since 1.38).
     Succeeded,
     /// The pod is pending.
     Pending,

@@ -5,10 +5,10 @@
 use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, PodSample, Selected};
 use super::replicas::{self, Calculated, NO_PODS, PerPodTarget, Terms, Usage};
-use super::rules::Rules;
 use crate::apimachinery::go;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
+use crate::rules::Rules;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{
     ContainerResourceMetricStatus, CrossVersionObjectReference, ExternalMetricSource,

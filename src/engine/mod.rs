@@ -10,17 +10,16 @@ pub mod hold;
 mod metrics;
 pub(crate) mod pods;
 mod replicas;
-pub(crate) mod rules;
 
 use jiff::Timestamp;
 
+use crate::rules::Rules;
 use behavior::Normalized;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{
     CombineStep, Decision, Event, MetricError, MetricResult, MetricStep, Outcome, Path, Step,
     UnreadMetric,
 };
-use rules::Rules;
 
 use crate::apimachinery::names;
 use crate::memory::Memory;
@@ -94,7 +93,7 @@ pub(crate) fn normalize(
 pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
     // The controller's list is never empty once there is one.
-    if memory.is_seeded() {
+    if memory.needs_seed() {
         memory.recommendations = vec![Recommendation {
             replicas: current,
             time: now,
@@ -284,7 +283,7 @@ impl<'s> Reconciliation<'s> {
             return;
         };
         let current = scale.spec_replicas;
-        if self.memory.is_seeded() {
+        if self.memory.needs_seed() {
             self.memory = seeded(&self.memory, current, self.snapshot.now);
             self.trace
                 .push(Step::SeedRecommendations { replicas: current });

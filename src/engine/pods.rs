@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::decision::{Clause, Group, PodCounts, PodRow};
-use super::rules::Rules;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::calendar::Calendar;
+use crate::rules::Rules;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
 use crate::snapshot::requests::{add_to, aggregate_request, is_pod_level_resource};

@@ -5,8 +5,8 @@
 use super::arith::{to_i32_capped, to_i64};
 use super::decision::{Because, Fill, Filled, Group, PodCounts, PodRow, Proposal};
 use super::pods::{Grouped, Selected};
-use super::rules::Rules;
 use crate::apimachinery::quantity::{Format, Quantity};
+use crate::rules::Rules;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::MetricValueStatus;
 

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::decision::{Block, Decision, Outcome, Step, UnreadMetric, UnreadMetrics};
-use super::rules::Rules;
 use super::{reconcile, stored_hpas};
 use crate::build;
 use crate::memory::Memory;
+use crate::rules::Rules;
 use crate::saved::testing::input;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;

@@ -10,9 +10,9 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_wr
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
-use crate::engine::rules::Rules;
 use crate::outlook::{self, Range};
 use crate::pass::Pass;
+use crate::rules::Rules;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};

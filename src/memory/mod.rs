@@ -57,7 +57,7 @@ pub struct Remembered {
 }
 
 /// The time from a snapshot until the next pass, by which inferred memories are shifted: a pass that runs at the
-/// snapshot's time finds them as old as they will be. None if the memory is stated for that time.
+/// snapshot's time finds them as old as they will be. Zero if the memory is stated for that time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delay {
     /// The least time.

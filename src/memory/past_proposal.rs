@@ -6,10 +6,10 @@
 use std::ops::RangeInclusive;
 
 use crate::apimachinery::quantity::Quantity;
+use crate::rules::Rules;
 use crate::snapshot::controller::{Controller, Tolerances};
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricTarget, MetricValueStatus};
-use crate::version::Version;
 
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub(super) fn read(
         };
     }
     let terms = ProposalTerms {
-        version: &controller.version,
+        rules: Rules::of(controller),
         tolerances,
         requested,
         counted,
@@ -132,7 +132,7 @@ pub(super) fn read(
 
 /// The terms that determine the proposal for a value of pods.
 struct ProposalTerms<'t> {
-    version: &'t Version,
+    rules: Rules,
     tolerances: Tolerances,
     /// The replicas that the pass found requested.
     requested: i32,
@@ -152,12 +152,12 @@ impl ProposalTerms<'_> {
         let is_of_pods = utilization.is_some()
             || wanted.average_value.is_some() && reported.average_value.is_some();
         // Before 1.26, a pod without metrics was assumed to use what it requests, even if the target is higher.
-        let fills = self.version.fills_missing_at_target()
-            || wanted.average_utilization.is_none_or(|it| it <= 100);
+        let fills =
+            self.rules.missing_at_target || wanted.average_utilization.is_none_or(|it| it <= 100);
         // Pods that lack metrics bring a ratio nearer to 1, or to its other side; both change nothing.
         let stays = ratio > 1.0
             || ratio < 1.0 && fills
-            || ratio == 1.0 && (utilization.is_some() || !self.version.fills_balanced_with_zero());
+            || ratio == 1.0 && (utilization.is_some() || !self.rules.balanced_fills_zero);
         if self.is_within(ratio) {
             return (stays || !is_of_pods).then(|| vec![self.requested..=self.requested]);
         }
@@ -192,7 +192,7 @@ impl ProposalTerms<'_> {
             _ => all,
         };
         let missing = all - measured;
-        let assumed = if ratio > 1.0 { 0.0 } else { filled(spec)? };
+        let assumed = if ratio > 1.0 { 0.0 } else { self.filled(spec)? };
         let total = ratio * f64::from(measured) + assumed * f64::from(missing);
         if missing > 0 && self.is_within(total / f64::from(all)) {
             return Some(self.requested);
@@ -249,9 +249,22 @@ impl ProposalTerms<'_> {
         (high <= f64::from(i32::MAX)).then_some(found)
     }
 
+    /// Returns the share of its target as which a pod without a sample counts going down: what it requests, or the
+    /// target if that is more.
+    fn filled(&self, spec: &MetricSpec) -> Option<f64> {
+        let Some(wanted) = spec.target()?.average_utilization else {
+            return Some(1.0);
+        };
+        let assumed = if self.rules.missing_at_target {
+            wanted.max(100)
+        } else {
+            100
+        };
+        Some(f64::from(assumed) / f64::from(wanted))
+    }
+
     fn is_within(&self, ratio: f64) -> bool {
-        self.tolerances
-            .contain(ratio, self.version.has_tolerance_interval())
+        self.rules.is_within(&self.tolerances, ratio)
     }
 
     /// Returns the fewest replicas that a utilization above the target can have proposed, for pods with the
@@ -298,12 +311,6 @@ fn counts_unready(spec: &MetricSpec) -> bool {
         MetricSource::Pods(_) => true,
         _ => spec.is_resource() && spec.name() != "cpu",
     }
-}
-
-/// Returns the share of its target as which a pod without a sample counts going down: at least what it requests.
-fn filled(spec: &MetricSpec) -> Option<f64> {
-    let wanted = spec.target()?.average_utilization;
-    Some(wanted.map_or(1.0, |wanted| f64::from(wanted.max(100)) / f64::from(wanted)))
 }
 
 /// Returns the target average of such a metric, in milli-units.
@@ -604,6 +611,25 @@ mod tests {
                 (asked.within(&(0..=ANY)), asked.likely),
                 (Some(range), Some(likely))
             );
+        }
+    }
+
+    /// Half of 10 pods lack usage. Before 1.26, they counted as what they request, even below the target.
+    #[test]
+    fn pods_without_usage_count_as_the_version_fills_them() {
+        for (version, likely) in [("v1.26", 8), ("v1.25", 5)] {
+            let controller = Controller::new(version.parse().unwrap());
+            let half = PodCount {
+                all: 10,
+                measured: 5,
+            };
+            let pods = Pods {
+                replicas: 10,
+                begun: half,
+                ready: half,
+            };
+            let asked = read(&hpa(&[cpu(200, 100)]), &controller, None, Some(pods));
+            assert_eq!(asked.likely, Some(likely), "{version}");
         }
     }
 

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::calendar::Calendar;
 use crate::engine::behavior::{allowed_by, highest_start};
 use crate::engine::decision::{Decision, Direction, MetricResult};
-use crate::engine::rules::Rules;
 use crate::memory::{Extreme, Memory, Possible};
+use crate::rules::Rules;
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
@@ -189,18 +189,18 @@ impl Limits<'_> {
             })
     }
 
-    /// Returns the limit of the policies of one period, if it makes a difference.
+    /// Returns the limit that the policies of one period select, clamped to the range in which it matters.
     fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
         let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
         let allowed =
             |policy: &&ScalingPolicy| allowed_by(policy, start, self.direction, self.version);
         let limits = policies.iter().filter_map(allowed);
-        let strictest = if smallest_change == (self.direction == Direction::Up) {
+        let selected = if smallest_change == (self.direction == Direction::Up) {
             limits.min()
         } else {
             limits.max()
         };
-        let limit = strictest.unwrap_or(self.current);
+        let limit = selected.unwrap_or(self.current);
         match self.direction {
             Direction::Up => limit.max(self.current).min(self.max),
             Direction::Down => limit.min(self.current).max(self.min),

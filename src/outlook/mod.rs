@@ -14,8 +14,8 @@ pub use ahead::longest_wait;
 use crate::apimachinery::json::time;
 use crate::engine;
 use crate::engine::decision::{Decision, Step, UnreadMetrics};
-use crate::engine::rules::Rules;
 use crate::memory::{Memory, Remembered};
+use crate::rules::Rules;
 use crate::snapshot::past::{Bounds, Past};
 use crate::snapshot::{Snapshot, UnreadCause};
 

@@ -8,9 +8,9 @@ use super::moment::Moments;
 use super::view::View;
 use crate::calendar::Calendar;
 use crate::engine;
-use crate::engine::rules::Rules;
 use crate::memory::sampled::LITTLE;
 use crate::memory::{Memory, infer};
+use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::{Bounds, PastPass};
@@ -194,13 +194,13 @@ impl Replayer {
         }
         if count == path.current {
             // One recommendation is enough to hold the replicas.
-            let is_nearer = |own: &&mut Recommendation| own.replicas.abs_diff(count);
+            let distance = |own: &&mut Recommendation| own.replicas.abs_diff(count);
             let can = |own: &&mut Recommendation| bounds_of(passes, own).contains(count);
             if let Some(own) = other
                 .recommended
                 .iter_mut()
                 .filter(can)
-                .min_by_key(is_nearer)
+                .min_by_key(distance)
             {
                 own.replicas = count;
             }

@@ -146,6 +146,6 @@ fn tolerance(rules: Option<&ScalingRules>) -> Option<f64> {
 
 impl Default for Controller {
     fn default() -> Self {
-        Self::new(Version::newest())
+        Self::new(Version::released())
     }
 }

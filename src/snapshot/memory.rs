@@ -49,7 +49,7 @@ impl Memory {
     }
 
     /// Whether a pass seeds the list of recommendations with the current replicas.
-    pub(crate) fn is_seeded(&self) -> bool {
+    pub(crate) fn needs_seed(&self) -> bool {
         self.recommendations.is_empty() && !self.is_without_past
     }
 }

@@ -113,7 +113,7 @@ impl Snapshot {
         });
     }
 
-    /// Returns an HPA with its target at a time, under a controller of the newest known version with the
+    /// Returns an HPA with its target at a time, under a controller of the newest release with the
     /// default flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each
     /// metric of the spec, and resource metrics need `pods` and `pod_metrics`.
     pub fn new(hpa: Hpa, scale: Scale, now: Timestamp) -> Self {

@@ -111,7 +111,7 @@ impl Sources<'_> {
                 Error::usage(format!("kubernetesVersion: {e}"))
                     .hint("--kubernetes-version takes precedence")
             })?,
-            (None, None) => self.read_version(notes)?.unwrap_or_else(Version::newest),
+            (None, None) => self.read_version(notes)?.unwrap_or_else(Version::released),
         };
         if version.stated().is_none() || version.caveat().is_some() {
             basis.push(Basis::Version(version.clone()));

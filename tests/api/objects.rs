@@ -121,7 +121,7 @@ impl Cluster {
             overrides: BTreeMap::new(),
             documents: BTreeMap::from([("/version".to_owned(), version)]),
             collections: BTreeMap::new(),
-            admission: AdmissionRules::of(&Version::newest()),
+            admission: AdmissionRules::of(&Version::released()),
             scaled: 0,
             revision: RECORDED_REVISION,
             compacted: 0,

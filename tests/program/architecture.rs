@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The direction of the data. A module may use those to its left, never those to its right. The
 /// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
 /// snapshot does not use the network.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "args",
     "snapshot",
     "apiserver",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 19] = [
     "saved",
     "prometheus",
     "cluster",
+    "rules",
     "memory",
     "engine",
     "outlook",

@@ -1,7 +1,7 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
+use crate::rules::Rules;
 
 /// A metric fails, and the others propose fewer replicas than there are now. The controller removes no replicas while a
 /// metric fails, because that metric might propose more.

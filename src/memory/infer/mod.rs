@@ -194,7 +194,7 @@ fn likely(
     let changes = counts.next.first();
     let mut memory = Memory::new(recommendations.collect(), changes.map_or(&[], |it| it));
     // The last pass added nothing to the list, and left what is in it.
-    if sighting.is_some() && memory.is_seeded() {
+    if sighting.is_some() && memory.needs_seed() {
         if possible.has_no_recommendation() {
             return memory.without_recommendations();
         }

@@ -433,7 +433,7 @@ fn a_failed_pass_adds_no_recommendation() {
             delay,
             ..
         } = remembered(&hpa, &evidence, second(now));
-        assert_eq!((told, likely.is_seeded()), (knowledge, false), "{now}");
+        assert_eq!((told, likely.needs_seed()), (knowledge, false), "{now}");
         assert_eq!(possible.unwrap().highest, highest, "{now}");
         let time = likely
             .recommendations

@@ -407,7 +407,7 @@ impl Words<'_> {
             Knowledge::Inferred => {
                 return (Some("a history inferred from the status and events"), None);
             }
-            Knowledge::Unknown if !remembered.likely.is_seeded() => (
+            Knowledge::Unknown if !remembered.likely.needs_seed() => (
                 "the current replicas as the last recommendation",
                 "unknown: the current replicas are assumed to have been recommended before the passes that \
                  failed (no evidence of others)",

@@ -1,13 +1,12 @@
-//! Differences between versions of the controller, as one value that the rest of the
-//! engine reads. Each field answers one question about the controller, with the version in
-//! which it changed and the source: `1.23.0`, `1.25.9` and so on are the patch levels of
-//! `pkg/controller/podautoscaler`, numbers are pull requests of kubernetes/kubernetes.
+//! Differences between versions of the controller, as one value that the engine and the bounds of its history
+//! read. Each field answers one question about the controller, with the version in which it changed and the
+//! source: `1.23.0`, `1.25.9` and so on are the patch levels of `pkg/controller/podautoscaler`, numbers are pull
+//! requests of kubernetes/kubernetes.
 //!
-//! 1.24 was not read. Where 1.23.0 and 1.25.9 differ, it is assumed to follow 1.23.0. Statements about 1.37
-//! and later come from pull requests, the changelog and the published API, not from a controller that
-//! was run; each such field says what could not be confirmed.
+//! 1.24 was not read. Where 1.23.0 and 1.25.9 differ, it is assumed to follow 1.23.0. The rules of 1.23, 1.25 and
+//! 1.30 are those of the source. Those of the others agree with recorded answers of their controllers, except fields
+//! of 1.38 that say that they follow the text of a pull request.
 
-use super::arith::{to_i32, to_i32_capped};
 use crate::snapshot::controller::{Controller, Gates, Tolerances};
 use crate::version::{FeatureGate, Version};
 
@@ -77,7 +76,7 @@ pub(crate) struct Rules {
     pub(crate) shared_pods_examples: Option<usize>,
     /// Pods that have succeeded are left out (1.38; #141302).
     pub(crate) ignores_succeeded: bool,
-    /// A request of the whole pod includes its overhead (until 1.37; #142154).
+    /// A request of the whole pod includes its overhead (up to and including 1.37; #142154).
     pub(crate) overhead: bool,
     /// The average over no replicas is 0, and the average of an Object metric saturates at the largest
     /// integer, as for an External metric (1.38; #140958). Before, a division by zero is reported.
@@ -101,23 +100,23 @@ impl Rules {
     }
 
     /// Returns the rules of a version with these gates.
-    pub(super) fn of_version(version: &Version, gates: Gates) -> Self {
+    pub(crate) fn of_version(version: &Version, gates: Gates) -> Self {
         let minor = version.minor();
         Self {
             both_directions: minor >= 25,
             errors_name_metric: minor >= 25,
             rejects_shared_pods: minor >= 26,
-            missing_at_target: version.fills_missing_at_target(),
+            missing_at_target: minor >= 26,
             requests_last: minor >= 26,
             usage_words: minor >= 26,
             partial_error: minor >= 27,
             container_words: minor >= 27,
             rejects_container_metrics: minor >= 27 && !gates[FeatureGate::HPAContainerMetrics],
-            balanced_fills_zero: version.fills_balanced_with_zero(),
+            balanced_fills_zero: minor < 28,
             sidecars: minor >= 29,
             reports_failed_metrics: minor >= 29,
             messages_are_formats: minor < 29,
-            tolerance_interval: version.has_tolerance_interval(),
+            tolerance_interval: minor >= 33,
             container_may_be_missing: minor >= 33,
             reports_described_object: minor >= 33,
             binary_memory: minor >= 34,
@@ -140,15 +139,6 @@ impl Rules {
             replicas_saturate: minor >= 38,
             scale_to_zero: gates[FeatureGate::HPAScaleToZero],
             pod_level_requests: gates[FeatureGate::PodLevelResources],
-        }
-    }
-
-    /// Converts a float to replicas.
-    pub(crate) fn replicas(&self, float: f64) -> i32 {
-        if self.replicas_saturate {
-            to_i32_capped(float)
-        } else {
-            to_i32(float)
         }
     }
 

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     for message in &messages {
         tell_wrapped(message, &terminal);
     }
-    // Those are ours, and commands.
+    // Annotations are commands of our own to the runner, so they are not escaped.
     let mut stderr = anstream::stderr();
     let _ = stderr
         .write_all(bounded(&annotations).as_bytes())
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     } else {
         exit_code.max(1)
     };
-    // The answer may never be read.
+    // Writing the answer may block forever; a signal must still report the write.
     on_signal({
         let written = written.clone();
         move |signal| {

@@ -197,9 +197,9 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "FILE", value_parser = file_name, conflicts_with = "prometheus")]
     pub trace: Option<String>,
 
-    /// Try the values of a field in every combination with others, and show the settings that neither
-    /// another nor the HPA as it is beats in replica-hours, time short and shortfall: FROM..TO:STEP or
-    /// a list, such as target.cpu=50%..80%:5 or
+    /// Try the values of a field in every combination with others, and show the settings that nothing
+    /// beats, neither another setting nor the current HPA, in replica-hours, time short and shortfall:
+    /// FROM..TO:STEP or a list, such as target.cpu=50%..80%:5 or
     /// behavior.scaleDown.stabilizationWindowSeconds=60,300,600; repeatable
     #[arg(long, value_name = "PATH=RANGE", requires = "played")]
     pub vary: Vec<String>,
@@ -298,8 +298,8 @@ pub struct Overrides {
     #[arg(long, value_name = "FILE", value_parser = file_name)]
     pub hpa: Vec<String>,
 
-    /// How to treat unknown fields of manifests, which are what --hpa names and what -f has without a
-    /// uid: strict (or true) rejects them, warn ignores them with a note, ignore (or false) ignores them
+    /// How to treat unknown fields of manifests (the files of --hpa, and the objects of -f that have no
+    /// uid): strict (or true) rejects them, warn ignores them with a note, ignore (or false) ignores them
     /// silently
     #[arg(
         long,

@@ -20,9 +20,9 @@ pub struct PrometheusArgs {
     #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT][/PATH]")]
     pub prometheus: Option<String>,
 
-    /// PromQL with the total of a metric (by pod for a metric of Pods, except for a load), to replace the default
-    /// query or for a metric without one, such as 'queue_depth=sum(rabbitmq_queue_messages)';
-    /// for predict, METRIC may also be replicas or ready; repeatable
+    /// PromQL for a metric, instead of its default query if it has one, such as
+    /// 'queue_depth=sum(rabbitmq_queue_messages)'. It must return the total, or for a metric of Pods one
+    /// series per pod, except for a load. For predict, METRIC may also be replicas or ready; repeatable
     #[arg(long = "query", value_name = "METRIC=PROMQL")]
     pub queries: Vec<String>,
 
@@ -197,7 +197,7 @@ impl TimeArgument {
                 .trim_start_matches('-');
             let bare = unsigned.strip_suffix("ago").unwrap_or(unsigned).trim();
             match parse_duration(bare) {
-                Ok(_) => format!("how long before is typed without a sign, as {bare}"),
+                Ok(_) => format!("state how long before without a sign: {bare}"),
                 Err(_) => {
                     "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor how long \
                            before, such as 90m or 7d"
@@ -275,15 +275,15 @@ impl PrometheusServer {
                 return Err(Error::usage("--prometheus: the address has no host").hint(FORMS));
             }
             if rest.contains(['?', '#', '@', ' ']) {
-                return Err(
-                    Error::usage("--prometheus: an address without a query is expected")
-                        .hint(FORMS),
-                );
+                return Err(Error::usage(
+                    "--prometheus: the address must not contain ?, #, @ or spaces",
+                )
+                .hint(FORMS));
             }
             return match scheme {
                 "http" | "https" => Ok(Self::Url(text.to_owned())),
                 _ => Err(Error::usage(format!(
-                    "--prometheus: {scheme} is not a scheme that is asked, only http and https"
+                    "--prometheus: the scheme must be http or https, not {scheme}"
                 ))),
             };
         }
@@ -301,7 +301,9 @@ impl PrometheusServer {
             None => (service, ""),
         };
         if !path.split('/').skip(1).all(is_segment) {
-            return Err(wrong("the path is not a path".to_owned()));
+            return Err(wrong(
+                "each segment of the path must have only letters, digits, -, ., _ and ~, and not be empty, . or ..".to_owned(),
+            ));
         }
         let parts: Vec<&str> = service.split(':').collect();
         let (scheme, name, port) = match parts[..] {
@@ -397,10 +399,10 @@ mod tests {
     #[test]
     fn a_past_time_that_is_written_otherwise_is_told_how_to_type_it() {
         for (text, want) in [
-            ("-1h", "without a sign, as 1h"),
-            ("now-1h", "without a sign, as 1h"),
-            ("now - 90m", "without a sign, as 90m"),
-            ("2d ago", "without a sign, as 2d"),
+            ("-1h", "without a sign: 1h"),
+            ("now-1h", "without a sign: 1h"),
+            ("now - 90m", "without a sign: 90m"),
+            ("2d ago", "without a sign: 2d"),
             ("now", "how long before, such as 90m"),
             ("2026-11-20 12:00", "with its zone"),
         ] {

@@ -71,15 +71,15 @@ impl Check {
         };
         let (mut own, mut others) = (0i128, 0i128);
         let began = snapshot.scale.as_ref().map_or(0, |it| it.spec_replicas);
-        let mut before = None;
+        let mut known = None;
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be from the moment before.
             let at = after.saturating_add(replay.totals.period / 2);
             let around = record.replicas_around(at);
             let replicas = around.map(|[before, _]| before);
-            check.recorded.add(before, replicas);
-            before = replicas.or(before);
+            check.recorded.add(known, replicas);
+            known = replicas.or(known);
             let is_forced = player.is_forced(at, began);
             check.forced += usize::from(is_forced && around.is_some());
             let mark = record.last_mark(at);
@@ -87,8 +87,8 @@ impl Check {
             match around.filter(|_| !is_forced && !is_marked) {
                 None => check.left_out += 1,
                 Some(around) => {
-                    let [before, next] = around.map(|it| it.abs_diff(point.replicas));
-                    let apart = before.min(next);
+                    let [to_last, to_next] = around.map(|it| it.abs_diff(point.replicas));
+                    let apart = to_last.min(to_next);
                     check.compared += 1;
                     check.awake += usize::from(around[0] > 0);
                     check.equal += usize::from(apart == 0);

@@ -85,8 +85,8 @@ impl Lists {
         )
     }
 
-    /// Returns the rights that lists lacked, so that more requests were made than necessary.
-    pub(super) fn refused(&self) -> Vec<MissingRight> {
+    /// Takes the rights that lists lacked, so that more requests were made than necessary.
+    pub(super) fn take_refused(&self) -> Vec<MissingRight> {
         self.refused.take()
     }
 }

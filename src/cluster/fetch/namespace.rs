@@ -133,7 +133,7 @@ pub(super) async fn answer(
         // This lets other namespaces receive their answers, however many HPAs this one has.
         yield_now().await;
     }
-    lists.refused()
+    lists.take_refused()
 }
 
 impl ListedNamespace<'_, '_> {

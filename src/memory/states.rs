@@ -198,7 +198,8 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
     let first = states.first()?;
     // Before the first status there was no pass.
     let since = first.written.status.or(first.written.created)?;
-    let mut changes = Vec::new();
+    // The pass of the first status itself may have made one.
+    let mut changes = Vec::from_iter(sighting::rescale_of(first));
     for pair in states.windows(2) {
         let [before, state] = pair else { return None };
         let time = state.status.last_scale_time;
@@ -638,6 +639,19 @@ pub(super) mod tests {
         hpa.status.observed_generation = Some(1);
         let passed = passed_since(&hpa, None, second(120), &Rhythm::of(&of("v1.37")));
         assert_eq!(passed, None);
+    }
+
+    #[test]
+    fn the_first_state_shows_the_rescale_of_its_own_pass() {
+        let mut list = [(100, 50, 8, None), (115, 50, 8, None)].map(state);
+        list[0].status.conditions[0].reason = "SucceededRescale".to_owned();
+        list[0].status.current_replicas = 6;
+        for state in &mut list {
+            state.status.last_scale_time = Some(second(99));
+        }
+        let found = rescales_seen(&list[1], &list).unwrap();
+        let changes = found.changes.iter().map(|it| (it.replicas, it.time));
+        assert_eq!(Vec::from_iter(changes), [(2, second(99))]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub struct Counted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rescales {
-    /// The start: all later rescales are included.
+    /// The start: all later rescales are included, and the one of the pass at this time.
     #[serde(with = "time")]
     pub since: Timestamp,
     /// The change in replicas, positive for an increase; the oldest first.

@@ -54,9 +54,8 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Counts
         grounds.push(ground);
     }
     grounds.extend(hidden.map(ground::any_rescale));
-    // Of any changes, the one that the status shows is likely.
-    let shown = || sighting::rescale_of(known.hpa).filter(|it| may_be_remembered(known, it));
-    let told = alternatives.unwrap_or_else(|| Vec::from_iter(shown().map(|event| vec![event])));
+    // Of any changes, those that states show are likely.
+    let told = alternatives.unwrap_or_else(|| Vec::from_iter(shown(known, longest)));
     if told.is_empty() {
         return Counts { is_open, ..nothing };
     }
@@ -127,6 +126,18 @@ fn alternatives(
     }
     let likely = lists.first().map_or(&[][..], |list| list);
     (ground::counted(likely, source), Some(lists))
+}
+
+/// Returns the rescales that the earlier states or else the status show, though there may be others; `None` if they
+/// show none.
+fn shown(known: &Known<'_>, longest: SignedDuration) -> Option<Vec<ScaleEvent>> {
+    let oldest = known.earliest_pass().minus(longest);
+    let seen = known.rescales_seen.map_or(&[][..], |seen| &seen.changes);
+    let of_status = sighting::rescale_of(known.hpa).filter(|_| seen.is_empty());
+    let all = seen.iter().copied().chain(of_status);
+    let counted =
+        all.filter(|event| event.time.plus(SECOND) > oldest && may_be_remembered(known, event));
+    Some(Vec::from_iter(counted)).filter(|list| (1..=MOST_CHANGES).contains(&list.len()))
 }
 
 /// Whether the controller may have stored a change, and not forgotten it.

@@ -231,6 +231,20 @@ fn hidden_changes_leave_the_known_ones_likely() {
     }
 }
 
+/// States that do not reach back over the whole period show some of the changes.
+#[test]
+fn rescales_that_states_show_are_likely_without_the_whole_period() {
+    let hpa = hpa(85, &[60], &[]);
+    let mut evidence = seen(&[(3, 53), (2, 85)]);
+    for (since, open, likely) in [(52, false, vec![2]), (80, true, vec![2])] {
+        evidence.rescales.as_mut().unwrap().since = second(since);
+        let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), &evidence);
+        let found = changes(&known, &mut Vec::new());
+        let found_likely: Vec<i32> = found.next[0].iter().map(|it| it.replicas).collect();
+        assert_eq!((found.is_open, found_likely), (open, likely), "{since}");
+    }
+}
+
 /// Where events are missing, the status shows the rescale of its own pass, unless `apply` wrote it.
 #[test]
 fn the_rescale_of_the_last_status_is_likely() {

@@ -20,6 +20,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::remedy_of_unread;
 use crate::snapshot::written::Written;
 use crate::snapshot::{MetricAnswer, UnreadCause};
+use crate::version::FeatureGate;
 use crate::words::{duration, lacking, list};
 
 /// A concern about writing.
@@ -282,7 +283,20 @@ impl GateInput<'_> {
 
     /// Returns the concern that the controller would ignore the HPA from then on, as it would not after its own write.
     fn off(&self, Change { to, .. }: Change, how: &How) -> Option<Concern> {
-        let rules = Rules::of(&self.pass.input.snapshot.controller);
+        let input = &self.pass.input;
+        let rules = Rules::of(&input.snapshot.controller);
+        let mut gates = input.known.gates.iter();
+        let is_known = gates.any(|(gate, _)| *gate == FeatureGate::HPAScaleToZero);
+        if to == 0 && rules.zero_by_condition && !rules.scale_to_zero && !is_known {
+            let text = "unknown whether HPAScaleToZero is on: only if it is, and the status has the condition \
+                        ScaledToZero, can the HPA scale the target up again";
+            let advice = "if it is on, use --feature-gates HPAScaleToZero=true and --write-status, which writes the \
+                          condition; with =false, 0 replicas switch the HPA off";
+            return Some(Concern {
+                advice: Some(advice.to_owned()),
+                ..Concern::new(GateCode::SwitchesOff, text)
+            });
+        }
         let is_off = |writes: bool| {
             let hpa = hpa_after(self.pass, writes);
             choose_path(rules, &hpa, to) == Path::Disabled

@@ -185,24 +185,33 @@ fn a_write_of_0_does_not_switch_the_hpa_off() {
     for (version, gate, write_status, concerns, verdict) in [
         (
             "v1.36.2",
-            true,
+            Some(true),
             false,
             &[GateCode::SwitchesOff][..],
             Verdict::Keeps,
         ),
         (
             "v1.36.2",
-            true,
+            Some(true),
             true,
             &[GateCode::StatusHeld],
             Verdict::Undoes,
         ),
         // The controller's own write switches it off, too.
-        ("v1.36.2", false, false, &[], Verdict::Keeps),
-        ("v1.35.0", true, false, &[], Verdict::Undoes),
+        ("v1.36.2", Some(false), false, &[], Verdict::Keeps),
+        // It may be on nonetheless.
+        (
+            "v1.36.2",
+            None,
+            false,
+            &[GateCode::SwitchesOff],
+            Verdict::Keeps,
+        ),
+        ("v1.35.0", Some(true), false, &[], Verdict::Undoes),
     ] {
+        let gates = gate.map_or(json!({}), |on: bool| json!({"HPAScaleToZero": on}));
         let state = json!({"recommendations": [past], "kubernetesVersion": version,
-            "featureGates": {"HPAScaleToZero": gate}});
+            "featureGates": gates});
         let items = [
             build::hpa(&json!({"minReplicas": 0, "metrics": [queue]})),
             build::scale(1),
@@ -223,7 +232,7 @@ fn a_write_of_0_does_not_switch_the_hpa_off() {
         assert_eq!(
             (&found[..], next.verdict),
             (concerns, verdict),
-            "{version} {gate} {how:?}"
+            "{version} {gate:?} {how:?}"
         );
     }
 }

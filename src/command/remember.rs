@@ -177,7 +177,8 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
     let OldVersions { states, counted } =
         look_back(session, hpa, since, target, evidence.counted).await;
     let seen = states::seen(hpa, controller, &states, &counted, Chain::Whole);
-    evidence.rescales = states::rescales_seen(hpa, &states);
+    let rescales = states::rescales_seen(hpa, &states, Chain::Whole);
+    evidence.rescales = rescales.or(evidence.rescales.take());
     if seen.len() > evidence.seen.len() {
         evidence.seen = seen;
     }

@@ -96,6 +96,7 @@ pub(super) async fn ask_after(
     } = &input.snapshot;
     states.push(hpa.clone());
     input.evidence.seen = states::seen(hpa, controller, states, &[], Chain::Glimpses);
+    input.evidence.rescales = states::rescales_seen(hpa, states, Chain::Glimpses);
     remember(memory, &mut input)?;
     let mut pass = Pass::run(input);
     let mut asked = Vec::new();

@@ -192,26 +192,32 @@ pub(super) fn passed_since(
     }
 }
 
-/// Returns the rescales that consecutive states of an HPA show; `None` if they do not show the effect of
-/// each rescale.
-pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
-    let first = states.first()?;
+/// Returns the rescales that the states of an HPA show, with the HPA itself last; `None` if they are of no use, or if
+/// the states of a whole chain do not show the effect of each rescale.
+pub fn rescales_seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Option<Rescales> {
+    if states.len() < 2 || states.iter().any(|state| state.uid != hpa.uid) {
+        return None;
+    }
     // Before the first status there was no pass.
-    let since = first.written.status.or(first.written.created)?;
+    let first = states.first()?;
+    let since = match chain {
+        Chain::Whole => first.written.status.or(first.written.created)?,
+        Chain::Glimpses => hpa.written.status?,
+    };
     // The pass of the first status itself may have made one.
     let mut changes = Vec::from_iter(sighting::rescale_of(first));
     for pair in states.windows(2) {
         let [before, state] = pair else { return None };
-        let time = state.status.last_scale_time;
-        if before.uid != hpa.uid || state.uid != hpa.uid {
-            return None;
-        }
-        if time == before.status.last_scale_time {
+        if state.status.last_scale_time == before.status.last_scale_time {
             continue;
         }
-        changes.push(sighting::rescale_of(state)?);
+        match (sighting::rescale_of(state), chain) {
+            (Some(change), _) => changes.push(change),
+            (None, Chain::Whole) => return None,
+            (None, Chain::Glimpses) => {}
+        }
     }
-    (states.len() > 1).then_some(Rescales { since, changes })
+    Some(Rescales { since, changes })
 }
 
 #[cfg(test)]
@@ -461,7 +467,9 @@ pub(super) mod tests {
         states[1].status.last_scale_time = states[1].written.status;
         states[1].status.current_replicas = 8;
         states[1].status.conditions[0].reason = "SucceededRescale".to_owned();
-        let changes = |states: &[Hpa; 2]| rescales_seen(&states[1], states).map(|it| it.changes);
+        let changes = |states: &[Hpa; 2]| {
+            rescales_seen(&states[1], states, Chain::Whole).map(|it| it.changes)
+        };
         assert_eq!(changes(&states).unwrap()[0].replicas, -1);
         states[1].written.by_us = true;
         assert_eq!(changes(&states), None);
@@ -649,16 +657,33 @@ pub(super) mod tests {
         for state in &mut list {
             state.status.last_scale_time = Some(second(99));
         }
-        let found = rescales_seen(&list[1], &list).unwrap();
+        let found = rescales_seen(&list[1], &list, Chain::Whole).unwrap();
         let changes = found.changes.iter().map(|it| (it.replicas, it.time));
         assert_eq!(Vec::from_iter(changes), [(2, second(99))]);
+    }
+
+    /// Between glimpses, a rescale may have been missed: they show some, and all since the last.
+    #[test]
+    fn glimpses_show_rescales_but_not_all() {
+        let mut list = [(100, 50, 6, None), (115, 50, 8, None), (130, 50, 9, None)].map(state);
+        list[1].status.conditions[0].reason = "SucceededRescale".to_owned();
+        list[1].status.current_replicas = 6;
+        for (state, time) in list.iter_mut().zip([60, 114, 120]) {
+            state.status.last_scale_time = Some(second(time));
+        }
+        let found = |chain| rescales_seen(&list[2], &list, chain);
+        assert_eq!(found(Chain::Whole), None);
+        let found = found(Chain::Glimpses).unwrap();
+        let changes = found.changes.iter().map(|it| (it.replicas, it.time));
+        assert_eq!(found.since, second(130));
+        assert_eq!(Vec::from_iter(changes), [(2, second(114))]);
     }
 
     #[test]
     fn states_of_another_hpa_of_the_name_show_nothing() {
         let list = [(100, 50, 8, None), (115, 50, 7, None), (130, 50, 9, None)].map(state);
         let count = |states: &[Hpa]| {
-            let rescales = rescales_seen(&list[2], states).is_some();
+            let rescales = rescales_seen(&list[2], states, Chain::Whole).is_some();
             (
                 seen(&list[2], &of("v1.36"), states, &[], Chain::Whole).len(),
                 rescales,

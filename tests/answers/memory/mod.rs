@@ -100,7 +100,7 @@ fn run(
         let meanwhile: Vec<_> = meanwhile.iter().copied().chain(counted).collect();
         let evidence = Evidence {
             seen: states::seen(hpa, controller, &states[first..], &meanwhile, Chain::Whole),
-            rescales: states::rescales_seen(hpa, &states[first..]),
+            rescales: states::rescales_seen(hpa, &states[first..], Chain::Whole),
             counted,
             ..evidence
         };

@@ -120,7 +120,7 @@ impl SeenSoFar {
             ..
         } = &*snapshot;
         evidence.seen = states::seen(hpa, controller, states, counted, Chain::Whole);
-        evidence.rescales = states::rescales_seen(hpa, states);
+        evidence.rescales = states::rescales_seen(hpa, states, Chain::Whole);
         let acquired = states.first().and_then(|state| state.written.created);
         let duration = SignedDuration::from_secs(15);
         let lease = acquired.map(|acquired| Lease {

@@ -490,7 +490,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     }
 }
 
-/// Says which flags have nothing to do without a change.
+/// Says which flags do nothing without a change.
 fn idle(how: &How) -> Option<String> {
     let flags: Vec<&str> = [
         (how.write_status, "--write-status"),
@@ -500,12 +500,8 @@ fn idle(how: &How) -> Option<String> {
     .into_iter()
     .filter_map(|(is_set, flag)| is_set.then_some(flag))
     .collect();
-    let text = || {
-        format!(
-            "Without a change, there is nothing to do for {}.",
-            list(&flags)
-        )
-    };
+    let verb = if flags.len() == 1 { "does" } else { "do" };
+    let text = || format!("Without a change, {} {verb} nothing.", list(&flags));
     (!flags.is_empty()).then(text)
 }
 

@@ -527,15 +527,15 @@ fn nothing_due_is_said_and_nothing_is_written() {
         &["--yes", "--write-status", "--force-write-status", "--event"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = "nothing due stays at 2, so nothing is written. Without a change, there is nothing to do for \
-                --write-status and --event.";
+    let told = "nothing due stays at 2, so nothing is written. Without a change, --write-status and \
+                --event do nothing.";
     let words: Vec<&str> = ran.stdout.split_whitespace().collect();
     assert!(words.join(" ").ends_with(told), "{}", ran.stdout);
     assert!(writes(&server).is_empty());
     let waits = answer(&apply(&server, &["--yes", "--wait", "-o", "json"]));
     let message = waits["result"]["message"].as_str().expect("text");
     assert!(
-        message.ends_with(" Without a change, there is nothing to do for --wait."),
+        message.ends_with(" Without a change, --wait does nothing."),
         "{message}"
     );
     let ran = apply(&server, &["--yes", "-o", "name"]);
@@ -730,26 +730,66 @@ fn the_status_is_written_where_nobody_else_does() {
         );
         assert!(body["metadata"]["resourceVersion"].is_string());
     }
-    // Someone writes the HPA in between: the scale is written, the status is not.
-    let mut cluster = cluster();
-    cluster.keep_only_hpa(WEB).put(lease("one", "07:01:00"));
-    let status = When::on(&format!("{HPAS}/web/status"));
-    let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
-    cluster.fault(status, Fault::Before(change));
-    let server = Server::start(cluster);
-    let ran = apply(&server, &["--yes", "--write-status"]);
-    assert_eq!((ran.code, writes(&server).len()), (Some(1), 2));
-    assert!(
-        ran.stdout
-            .contains("as the controller would write it (--write-status)\n")
-    );
-    let told = "the status of the HPA was not written: Error from server (Conflict): ";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    assert!(
-        ran.stdout.contains("\ndeployment.apps/web scaled\n"),
-        "{}",
-        ran.stdout
-    );
+}
+
+/// Someone writes the HPA in between: the scale is written, the status only over the same spec and status.
+#[test]
+fn a_status_is_sent_again_if_only_metadata_has_changed() {
+    let spec: Change = |cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
+    let status: Change = |cluster| hpa(cluster, |hpa| hpa["status"]["currentReplicas"] = json!(3));
+    let deleted: Change = |cluster| {
+        hpa(cluster, |hpa| {
+            hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:13Z");
+        });
+    };
+    let labels: Change = |cluster| {
+        hpa(cluster, |hpa| {
+            hpa["metadata"]["labels"] = json!({"team": "a"});
+        });
+    };
+    for (change, first, code, sent) in [
+        (spec, true, 1, 2),
+        (status, true, 1, 2),
+        (deleted, true, 1, 2),
+        (labels, true, 0, 3),
+        // Once more is enough.
+        (labels_again, false, 1, 3),
+    ] {
+        let mut cluster = cluster();
+        cluster.keep_only_hpa(WEB).put(lease("one", "07:01:00"));
+        let status = || When::on(&format!("{HPAS}/web/status")).method("PUT");
+        let when = if first { status().first(1) } else { status() };
+        cluster.fault(when, Fault::Before(change));
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--yes", "--write-status"]);
+        let all = writes(&server);
+        assert_eq!((ran.code, all.len()), (Some(code), sent), "{}", ran.stderr);
+        assert!(
+            ran.stdout
+                .contains("as the controller would write it (--write-status)\n")
+        );
+        let told = "the status of the HPA was not written: Error from server (Conflict): ";
+        assert_eq!(ran.stderr.contains(told), code == 1, "{}", ran.stderr);
+        assert!(
+            ran.stdout.contains("\ndeployment.apps/web scaled\n"),
+            "{}",
+            ran.stdout
+        );
+        let last: Value = serde_json::from_slice(&all[sent - 1].body).expect("JSON");
+        let is_labelled = last["metadata"]["labels"]["team"] == "a";
+        assert_eq!(is_labelled, sent == 3, "{last:#}");
+    }
+}
+
+/// Changes the labels of the HPA each time.
+fn labels_again(cluster: &mut Cluster) {
+    hpa(cluster, |hpa| {
+        let team = match hpa["metadata"]["labels"]["team"].as_str() {
+            None => "a",
+            Some(_) => "b",
+        };
+        hpa["metadata"]["labels"] = json!({ "team": team });
+    });
 }
 
 /// No other event has its name, which those who may send it may not be allowed to read.

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::pin;
 
 use super::query;
 use super::settle::{self, Fate, ReadBack, Write, settled};
@@ -26,6 +27,17 @@ pub struct Read {
     object: Value,
 }
 
+impl Read {
+    /// Whether a pass finds the same in this HPA as in an earlier reading of it.
+    fn has_what_decides(&self, before: &Self) -> bool {
+        let [now, before] = [&self.hpa, &before.hpa];
+        now.uid == before.uid
+            && now.deletion_timestamp.is_none()
+            && now.spec == before.spec
+            && now.status == before.status
+    }
+}
+
 /// Reads an HPA again.
 ///
 /// # Errors
@@ -45,8 +57,9 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     read.await
 }
 
-/// Replaces the status of an HPA in the state that was read, and determines the outcome. Once `cut`
-/// completes, the answer is no longer awaited and nothing is sent again.
+/// Replaces the status of an HPA in the state that was read, and determines the outcome. If only its metadata has
+/// changed since, such as an annotation, the status is sent once more. Once `cut` completes, the answer is no longer
+/// awaited and nothing is sent again.
 pub async fn write_status(
     session: &Session,
     read: &Read,
@@ -54,13 +67,27 @@ pub async fn write_status(
     dry_run: bool,
     cut: impl Future<Output = ()>,
 ) -> Fate<()> {
+    pin!(cut);
     let write = StatusWrite {
         session,
         read,
         status,
         dry_run,
     };
-    sent(session, &write, dry_run, cut).await
+    let first = sent(session, &write, dry_run, cut.as_mut()).await;
+    if !matches!(first, Fate::Overtaken { is_gone: false, .. }) {
+        return first;
+    }
+    match read_again(session, &read.hpa).await {
+        Ok(now) if now.has_what_decides(read) => {
+            let again = StatusWrite {
+                read: &now,
+                ..write
+            };
+            sent(session, &again, dry_run, cut).await
+        }
+        _ => first,
+    }
 }
 
 /// Sends a write, and determines the outcome. A dry run stores nothing, so its outcome cannot be looked up.

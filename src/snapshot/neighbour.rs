@@ -65,13 +65,17 @@ pub enum WhyUnknownSelector {
         why: UnknownFactCause,
     },
     /// The HPA's target does not exist, but an earlier pass has read it.
-    #[error("its target {target} does not exist, but the controller may remember its selector")]
+    #[error(
+        "its target {target} does not exist, but the controller may remember its selector until that HPA is deleted"
+    )]
     TargetGone {
         /// The target, as `Kind/name`.
         target: String,
     },
     /// The HPA's target has no readable selector, but may have had one in an earlier pass.
-    #[error("its target {target} has no valid selector, but the controller may remember one")]
+    #[error(
+        "its target {target} has no valid selector, but the controller may remember one until that HPA is deleted"
+    )]
     NoSelector {
         /// The target, as `Kind/name`.
         target: String,

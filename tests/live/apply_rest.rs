@@ -432,7 +432,7 @@ fn a_neighbour_blocks_only_if_its_pods_may_be_the_same() {
                   add to a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], verbs: \
                   [\"get\"]}; nothing written\n";
     let remembered = "error: unknown whether the HPA default/other selects the same pods: its target \
-                      Deployment/other does not exist, but the controller may remember its selector; nothing \
+                      Deployment/other does not exist, but the controller may remember its selector until that HPA is deleted; nothing \
                       written\n";
     let cases: [(&str, Change, Option<&str>); 5] = [
         (

@@ -23,6 +23,19 @@ pub(super) struct RecordedChange {
     pub(super) by_pass: bool,
 }
 
+/// The recorded replicas.
+#[derive(Debug)]
+pub(super) struct ReplicaRecord {
+    /// The times of the first and the last sample, in milliseconds since 1970.
+    pub(super) since: i64,
+    pub(super) until: i64,
+    /// The replicas before and after these.
+    pub(super) beyond: Bounds,
+    /// The replicas at the first sample.
+    pub(super) first: i32,
+    pub(super) changes: Vec<RecordedChange>,
+}
+
 /// A change with the passes that may have made it. One by someone else was made after `first` at the earliest.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
@@ -44,8 +57,7 @@ pub(super) struct RecordedCourse {
     late: i64,
     /// The earliest time of the very first pass, if that is known.
     begin: Option<i64>,
-    /// The replicas before all changes.
-    start: Bounds,
+    record: ReplicaRecord,
     changes: Vec<Placed>,
 }
 
@@ -56,13 +68,13 @@ impl RecordedCourse {
         at: Timestamp,
         period: i64,
         first: Option<i64>,
-        start: Bounds,
-        changes: &[RecordedChange],
+        record: ReplicaRecord,
     ) -> Self {
         let millis = at.as_millisecond();
         let half = period / 2;
         let mut phase: Option<(i64, i64)> = None;
-        let mut shown: Vec<(i64, i64)> = changes
+        let mut shown: Vec<(i64, i64)> = record
+            .changes
             .iter()
             .filter(|change| change.by_pass)
             .map(|change| (change.from, change.until))
@@ -85,32 +97,20 @@ impl RecordedCourse {
         }
         let (earliest, latest) = phase.unwrap_or((millis - half, millis + half));
         let likely = phase.map_or(millis, |(earliest, latest)| i64::midpoint(earliest, latest));
-        Self::new(
-            (earliest, likely, latest),
-            (period, LATE),
-            first,
-            start,
-            changes,
-        )
+        Self::new((earliest, likely, latest), (period, LATE), first, record)
     }
 
     /// Returns the passes at and before a time that is known.
-    pub(super) fn before_known(
-        next: Timestamp,
-        period: i64,
-        start: Bounds,
-        changes: &[RecordedChange],
-    ) -> Self {
+    pub(super) fn before_known(next: Timestamp, period: i64, record: ReplicaRecord) -> Self {
         let millis = next.as_millisecond();
-        Self::new((millis, millis, millis), (period, 0), None, start, changes)
+        Self::new((millis, millis, millis), (period, 0), None, record)
     }
 
     fn new(
         (earliest, likely, latest): (i64, i64, i64),
         (period, late): (i64, i64),
         begin: Option<i64>,
-        start: Bounds,
-        changes: &[RecordedChange],
+        record: ReplicaRecord,
     ) -> Self {
         let mut course = Self {
             earliest,
@@ -119,13 +119,11 @@ impl RecordedCourse {
             period,
             late,
             begin,
-            start,
+            record,
             changes: Vec::new(),
         };
-        course.changes = changes
-            .iter()
-            .map(|change| course.placed(*change))
-            .collect();
+        let changes = course.record.changes.iter();
+        course.changes = changes.map(|change| course.placed(*change)).collect();
         course
     }
 
@@ -194,22 +192,26 @@ impl RecordedCourse {
 
     /// Returns the bounds of the replicas that the pass at a place found.
     pub(super) fn found_by(&self, place: i64) -> Bounds {
+        let (earliest, latest) = self.span(place);
+        if earliest < self.record.since || self.record.until < latest {
+            return self.record.beyond;
+        }
         let changes = self.changes.iter();
         let last_certain = changes.clone().rposition(|own| own.last < place);
         let last_possible = changes.clone().rposition(|own| own.first < place);
         let certain = last_certain.map_or(0, |last| last + 1);
         let possible = last_possible.map_or(certain, |last| certain.max(last + 1));
         let mut bounds: Option<Bounds> = None;
-        let mut left = self.start;
+        let mut left = self.record.first;
         for made in 0..=possible {
             if made >= certain {
-                bounds = Some(bounds.map_or(left, |bounds| bounds.hull(left)));
+                let only = Bounds::exactly(left);
+                bounds = Some(bounds.map_or(only, |bounds| bounds.with(left)));
             }
             let change = self.changes.get(made).map_or(0, |own| own.change.replicas);
-            left.at_least = left.at_least.saturating_add(change);
-            left.at_most = left.at_most.saturating_add(change);
+            left = left.saturating_add(change);
         }
-        bounds.unwrap_or(self.start)
+        bounds.unwrap_or(self.record.beyond)
     }
 
     /// Whether a pod of a second was created by a change that the pass at a time did not find: it made the change itself,

@@ -34,8 +34,8 @@ use crate::snapshot::past::{Bounds, Past, PastPart, PastPass, PastRescale, Recor
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
-use course::{RecordedChange, RecordedCourse};
-use lacks::{check_created, check_pods, lacks};
+use course::RecordedCourse;
+use lacks::{check_created, check_pods, lacks, with_state};
 use moment::Moments;
 use sidecars::with_sidecars;
 use usage::GAP;
@@ -109,6 +109,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let (completed, lacks) = completed(history, &input);
+    let sampled = with_state(completed, &input);
     let created = history.created(at).or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     // Another HPA of the name was there before one that was created later.
@@ -119,10 +120,8 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         .filter(|first| at.minus(window) <= *first)
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
-    let course = |start, changes: &[RecordedChange]| {
-        RecordedCourse::around(at, period, first, start, changes)
-    };
-    let moments = Moments::new(&input, &completed, &lacks, course)?;
+    let course = |record| RecordedCourse::around(at, period, first, record);
+    let moments = Moments::new(&input, &sampled, &lacks, course)?;
     let at = moments.course.time();
     input.snapshot.now = at;
     let base = input.snapshot.clone();
@@ -138,10 +137,10 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let next = history.replicas.next(at.as_millisecond() + SECOND);
+    let next = sampled.replicas.next(at.as_millisecond() + SECOND);
     let recorded = next.or_else(|| {
-        if history.replicas.is_empty() {
-            history.desired.next(at.as_millisecond() + SECOND)
+        if sampled.replicas.is_empty() {
+            sampled.desired.next(at.as_millisecond() + SECOND)
         } else {
             None
         }
@@ -233,9 +232,7 @@ pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past,
     check_count(input)?;
     let snapshot = &input.snapshot;
     let (completed, lacks) = completed(history, input);
-    let course = |start, changes: &[RecordedChange]| {
-        RecordedCourse::before_known(next, period(snapshot), start, changes)
-    };
+    let course = |record| RecordedCourse::before_known(next, period(snapshot), record);
     let moments = Moments::new(input, &completed, &lacks, course)?;
     let created = snapshot.hpa.written.created;
     let recorded = history.created(next);
@@ -252,12 +249,8 @@ pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past,
         )));
     }
     let mut past = before(&moments, snapshot, next, created);
-    past.replicas = moments.course.replicas(snapshot.now);
+    past.replicas = moments.recorded_at(snapshot.now);
     for pass in &mut past.passes {
-        // Anything after the last scrape is not recorded.
-        if history.scrapes.next(pass.time.as_millisecond()).is_none() {
-            (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
-        }
         pass.found = Some(moments.course.replicas(pass.time));
     }
     Ok(past)

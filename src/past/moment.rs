@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::course::{RecordedChange, RecordedCourse};
-use super::lacks::usage_of;
-use super::pods::{exists, phase, ready, shown};
+use super::course::{RecordedChange, RecordedCourse, ReplicaRecord};
+use super::lacks::{sampled, span, usage_of};
+use super::pods::{exists, is_active, phase, ready, shown};
 use super::usage::{GAP, gauge, usage};
 use super::view::{BoundSide, View};
-use super::{SECOND, asked_by, no_selector};
+use super::{SECOND, asked_by, no_selector, read};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
@@ -19,7 +19,7 @@ use crate::prometheus::load::stated_milli;
 use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::past::{Bounds, PastField, PastPart};
-use crate::snapshot::pod::{Container, Phase, Pod, Requests, ResourceName, ZERO_TIME};
+use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Snapshot, UnreadCause,
@@ -37,6 +37,10 @@ pub(super) struct Moments<'h> {
     /// A current pod, for what the history lacks.
     model: Option<Pod>,
     pub(super) lacks: &'h [PastPart],
+    /// The first and the last time at which everything was sampled that a pass depends on.
+    sampled: (i64, i64),
+    /// When the state was read.
+    read: i64,
 }
 
 impl<'h> Moments<'h> {
@@ -45,22 +49,23 @@ impl<'h> Moments<'h> {
         input: &Input,
         history: &'h History,
         lacks: &'h [PastPart],
-        course: impl FnOnce(Bounds, &[RecordedChange]) -> RecordedCourse,
+        course: impl FnOnce(ReplicaRecord) -> RecordedCourse,
     ) -> Result<Self, Error> {
         let (labels, model) = selected(input)?;
         let recorded = [&history.replicas, &history.desired]
             .into_iter()
             .find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
-        let first = counts
-            .all()
-            .first()
-            .map(|(_, count)| Bounds::exactly(*count as i32));
-        let course = course(first.unwrap_or(Bounds::UNKNOWN), &changes(history, &counts));
+        let spec = &input.snapshot.hpa.spec;
+        let read = read(input).as_millisecond();
+        let sampled = sampled(history, &counts, spec);
+        let course = course(record(history, &counts, spec, read));
         Ok(Self {
             history,
             counts,
             course,
+            sampled,
+            read,
             labels,
             model,
             lacks,
@@ -96,6 +101,13 @@ impl<'h> Moments<'h> {
         before || (after && self.history.scrapes.last(millis).is_none())
     }
 
+    /// Whether everything that the pass at a time depends on was sampled before and after it.
+    fn is_known(&self, time: Timestamp) -> bool {
+        let (since, until) = self.sampled;
+        let (earliest, latest) = self.course.around_pass(time);
+        since <= earliest && latest.min(self.read) <= until
+    }
+
     /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
     /// proposed nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
@@ -106,12 +118,18 @@ impl<'h> Moments<'h> {
         let known = asked.iter().flatten().map(|(bounds, _)| *bounds);
         let all = known.reduce(Bounds::hull)?;
         let likely = asked[0].and_then(|(_, likely)| likely);
-        if asked.iter().all(Option::is_some) {
+        if asked.iter().all(Option::is_some) && self.is_known(time) {
             Some((all, likely))
         } else {
-            // It may have recommended nothing.
+            // It may have recommended nothing, or anything.
             Some((Bounds::UNKNOWN, likely))
         }
+    }
+
+    /// Returns the replicas that were recorded last at a time.
+    pub(super) fn recorded_at(&self, time: Timestamp) -> Bounds {
+        let recorded = self.counts.near(time.as_millisecond());
+        recorded.map_or(Bounds::UNKNOWN, |count| Bounds::exactly(count as i32))
     }
 
     fn millis(&self, time: Timestamp, view: View) -> i64 {
@@ -202,12 +220,9 @@ impl<'h> Moments<'h> {
             return None;
         }
         let millis = self.millis(time, view);
-        let counts = self.course.replicas(time);
-        let spec_replicas = if view.is_later == (self.is_growing(millis)) {
-            counts.at_most
-        } else {
-            counts.at_least
-        };
+        let Bounds { at_least, at_most } = self.course.replicas(time);
+        let spec_replicas = shown(&self.counts, millis, view.is_later)
+            .map_or(at_least, |count| (count as i32).clamp(at_least, at_most));
         let status = &self.history.status_replicas;
         let status_replicas =
             shown(status, millis, view.is_later).map_or(spec_replicas, |value| value as i32);
@@ -255,12 +270,6 @@ impl<'h> Moments<'h> {
             .map(|(place, spec)| self.answer(place, spec, &snapshot.pods, millis, view))
             .collect();
         Some(snapshot)
-    }
-
-    /// Whether the replicas go up between the samples around a time.
-    fn is_growing(&self, millis: i64) -> bool {
-        let count = |sample: Option<(i64, f64)>| sample.map(|(_, value)| value);
-        count(self.counts.next(millis)) >= count(self.counts.last(millis))
     }
 
     fn pod(&self, own: &PodHistory, base: &Snapshot, millis: i64, is_later: bool) -> Pod {
@@ -413,6 +422,21 @@ fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<
     })
 }
 
+/// Returns the recorded replicas of a target. Outside the record, the bounds of the HPA hold for them.
+fn record(history: &History, counts: &Samples, spec: &HpaSpec, read: i64) -> ReplicaRecord {
+    let times = span(counts).unwrap_or((i64::MAX, i64::MIN));
+    let limits = Bounds::exactly(spec.min()).with(spec.max_replicas);
+    let recorded = counts.all().iter().map(|(_, count)| *count as i32);
+    ReplicaRecord {
+        since: times.0,
+        // No pass is later than the state.
+        until: if times.1 < read { times.1 } else { i64::MAX },
+        first: recorded.clone().next().unwrap_or(0),
+        beyond: recorded.fold(limits, Bounds::with),
+        changes: changes(history, counts),
+    }
+}
+
 /// Returns the changes of the replicas.
 fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     let mut changes = Vec::new();
@@ -522,11 +546,10 @@ pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), E
 fn active(history: &History) -> Samples {
     let mut points = Vec::new();
     for (time, _) in history.scrapes.all() {
-        let active = history.pods.iter().filter(|pod| {
-            exists(history, pod, *time, false)
-                && pod.deleted.last(*time).is_none()
-                && phase(pod, *time, false) != Phase::Failed
-        });
+        let active = history
+            .pods
+            .iter()
+            .filter(|pod| is_active(history, pod, *time));
         points.push((*time, active.count() as f64));
     }
     let mut samples = Samples::default();

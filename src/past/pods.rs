@@ -24,6 +24,13 @@ pub(super) fn exists(history: &History, pod: &PodHistory, millis: i64, is_later:
     }
 }
 
+/// Whether a workload counts a pod as one of its replicas.
+pub(super) fn is_active(history: &History, pod: &PodHistory, millis: i64) -> bool {
+    exists(history, pod, millis, false)
+        && pod.deleted.last(millis).is_none()
+        && phase(pod, millis, false) != Phase::Failed
+}
+
 pub(super) fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
     if own.phases.is_empty() {
         return Phase::Running;

@@ -14,6 +14,8 @@ use crate::snapshot::pod::{Container, Pod, resource_name};
 const AGE: i64 = 30 * SECOND;
 /// The window over which it is measured.
 const WINDOW: i64 = 15 * SECOND;
+/// The shortest window.
+pub(super) const SHORTEST: i64 = 10 * SECOND;
 /// A gap between scrapes that is longer leaves the history open.
 pub(super) const GAP: i64 = 60 * SECOND;
 

@@ -5,6 +5,8 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
+use std::ops::RangeInclusive;
+
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
@@ -763,6 +765,115 @@ fn a_history_names_the_sources_that_it_is_inferred_from() {
         let mut basis = json["basis"].as_array().unwrap().iter();
         let is_running = basis.any(|own| own["item"] == "controller");
         assert_eq!(is_running, knowledge == "inferred", "{case}");
+    }
+}
+
+/// Returns the samples of some seconds around the pass.
+fn within(samples: &Samples, seconds: RangeInclusive<i64>) -> Samples {
+    let second = |millis: i64| (millis - at().as_millisecond()) / 1000;
+    let own = samples.all().iter().copied();
+    let points: Vec<_> = own.filter(|it| seconds.contains(&second(it.0))).collect();
+    let mut within = Samples::default();
+    within.add(&points);
+    within
+}
+
+/// Returns a history in which kube-state-metrics was scraped in some seconds, and the usage up to a second.
+fn scraped(history: &History, seconds: &RangeInclusive<i64>, usage: i64) -> History {
+    let mut scraped = history.clone();
+    for samples in [
+        &mut scraped.replicas,
+        &mut scraped.status_replicas,
+        &mut scraped.min,
+        &mut scraped.max,
+        &mut scraped.scrapes,
+    ]
+    .into_iter()
+    .chain(scraped.pods.iter_mut().map(|pod| &mut pod.seen))
+    {
+        *samples = within(samples, seconds.clone());
+    }
+    for own in scraped
+        .pods
+        .iter_mut()
+        .flat_map(|pod| pod.containers.values_mut())
+    {
+        own.cpu = within(&own.cpu, -720..=usage);
+    }
+    scraped
+}
+
+/// Two and three replicas are within the tolerance of the queue, or asked for. The state that was read is the next
+/// sample, unless that was long after the last one: then only the recommendations of earlier passes hold the replicas.
+#[test]
+fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
+    let queue = build::external("queue", &build::average("10"));
+    let series = ValueHistory {
+        pod: None,
+        samples: samples(|_| 21.0),
+    };
+    let history = History {
+        metrics: [(0, vec![series])].into(),
+        ..history()
+    };
+    for (seconds, read, replicas, range) in [
+        (-720..=120, 1800, 2, [2, 2]),
+        (-720..=-15, 15, 2, [2, 2]),
+        (-720..=-15, 15, 3, [2, 3]),
+        (-720..=-15, 1800, 2, [2, 100]),
+        (15..=120, 1800, 2, [1, 100]),
+    ] {
+        let mut input = input(std::slice::from_ref(&queue));
+        input.snapshot.now = at() + SignedDuration::from_secs(read);
+        let scale = input.snapshot.scale.as_mut().unwrap();
+        (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
+        input.snapshot.hpa.status.desired_replicas = replicas;
+        let history = scraped(&history, &seconds, 120);
+        let pass = rewind(input, &history, at()).map(Pass::run).unwrap();
+        let (_, json) = explained(&pass);
+        let [min, max] = range;
+        let want = json!({"min": min, "max": max});
+        assert_eq!(json["range"], want, "{seconds:?} {read} {replicas}");
+    }
+}
+
+/// The usage of a pod that has just started is open, too, but not that of one that was never scraped.
+#[test]
+fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_after_it() {
+    let (input, history) = dropped();
+    let unscraped = ContainerHistory {
+        cpu: Samples::default(),
+        ..history.pods[0].containers["app"].clone()
+    };
+    let pod = |name: &str, ago: i64| PodHistory {
+        name: name.into(),
+        created: Some(at().as_second() - ago),
+        started: Some(at().as_second() - ago),
+        containers: [("app".into(), unscraped.clone())].into(),
+        ..history.pods[0].clone()
+    };
+    let with = |pod: PodHistory| History {
+        pods: history.pods.iter().cloned().chain([pod]).collect(),
+        ..history.clone()
+    };
+    for (history, until, usage, known) in [
+        (history.clone(), 0, 0, [true, true, true]),
+        (history.clone(), -15, -15, [true, true, true]),
+        (history.clone(), -30, 0, [false, true, true]),
+        (history.clone(), 0, -30, [false, true, true]),
+        (history.clone(), 0, -45, [false, false, true]),
+        (with(pod("web-1-c", 50)), 0, 0, [false, false, true]),
+        (with(pod("web-1-c", 3600)), 0, 0, [true, true, true]),
+    ] {
+        let history = scraped(&history, &(-720..=until), usage);
+        let passes = record(&input, &history, at()).unwrap().passes;
+        let is_known = |ago: i64| {
+            let time = at() - SignedDuration::from_secs(ago);
+            let mut passes = passes.iter();
+            passes.any(|pass| pass.time == time && pass.recommended != Bounds::UNKNOWN)
+        };
+        let pods = history.pods.len();
+        assert_eq!([15, 30, 45].map(is_known), known, "{until} {usage} {pods}");
     }
 }
 

@@ -45,7 +45,13 @@ fn pick(
         BoundSide::Likely => newest,
         BoundSide::High => candidates.last(),
     }?;
-    let (end, window) = (until(shown), shown.window);
+    // A metrics API measures more often than it is scraped.
+    let longest = match view.measured {
+        BoundSide::Low => shown.window,
+        BoundSide::Likely => WINDOW,
+        BoundSide::High => SHORTEST,
+    };
+    let (end, window) = (until(shown), shown.window.min(longest));
     let values = candidates.iter().map(|own| own.value);
     let value = match view.usage {
         None => shown.value,
@@ -59,11 +65,13 @@ fn pick(
 
 /// Returns the rate of a counter, as between two samples of it since the start of its pod.
 fn rate(samples: &Samples, since: i64, millis: i64, view: View) -> Option<WindowValue> {
-    let pairs = samples.all().windows(2).filter(|pair| pair[0].0 >= since);
+    let place = samples.all().partition_point(|(time, _)| *time < since);
+    let own = &samples.all()[place..];
+    let pairs = own.windows(2);
     let rising = pairs.filter(|pair| pair[1].1 >= pair[0].1);
     let rates = rising.map(|pair| {
         let ((start, before), (end, after)) = (pair[0], pair[1]);
-        let value = (after - before) / ((end - start) as f64 / SECOND as f64);
+        let value = (after - before) / seconds(end - start);
         WindowValue {
             value,
             end,
@@ -72,6 +80,9 @@ fn rate(samples: &Samples, since: i64, millis: i64, view: View) -> Option<Window
     });
     let mut is_old = false;
     let mut candidates = Vec::new();
+    if let Some(first) = own.first() {
+        candidates.extend(first_rates(*first, since, millis, view));
+    }
     for rate in rates {
         is_old |= rate.end <= millis - AGE;
         if rate.end > millis - AGE - WINDOW && rate.end - rate.window < millis {
@@ -79,6 +90,30 @@ fn rate(samples: &Samples, since: i64, millis: i64, view: View) -> Option<Window
         }
     }
     pick(&candidates, millis, !is_old, view)
+}
+
+/// Returns the rates of a counter from the start of its pod to its first sample: what was used until then may have been
+/// used in one window, or outside of all windows, or evenly.
+fn first_rates(
+    (end, used): (i64, f64),
+    since: i64,
+    millis: i64,
+    view: View,
+) -> impl Iterator<Item = WindowValue> {
+    // Its first value takes a window, and the time until it is asked for.
+    let age = match view.measured {
+        BoundSide::Likely => AGE,
+        BoundSide::Low | BoundSide::High => WINDOW,
+    };
+    let is_possible = since > i64::MIN && since <= millis - age && millis - AGE < end;
+    let window = end.saturating_sub(since).max(SHORTEST);
+    let values = [0.0, used / seconds(SHORTEST), used / seconds(window)];
+    let rates = values.map(|value| WindowValue { value, end, window });
+    rates.into_iter().filter(move |_| is_possible)
+}
+
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / SECOND as f64
 }
 
 /// Returns the value of a gauge that was measured since the start of its pod: what an earlier pod of the name had last
@@ -227,5 +262,35 @@ mod tests {
                 assert_eq!(found.is_some(), is_known, "{resource} of a pod {about}");
             }
         }
+    }
+
+    /// The first scrape was half a minute after the start. A metrics API may have measured the pod before, and then any
+    /// rate that the first sample allows.
+    #[test]
+    fn a_pod_may_be_measured_before_it_is_scraped() {
+        let mut samples = Samples::default();
+        samples.add(&[(30 * SECOND, 3.0), (60 * SECOND, 6.0)]);
+        let view = |measured, usage| View {
+            measured,
+            usage,
+            ..View::LIKELY
+        };
+        for (second, measured, usage, want) in [
+            (14, BoundSide::High, None, None),
+            (15, BoundSide::High, Some(0), Some(0.0)),
+            (15, BoundSide::High, Some(HEIGHTS), Some(0.3)),
+            (15, BoundSide::Low, Some(0), None),
+            (29, BoundSide::Likely, None, None),
+            (30, BoundSide::Likely, None, Some(0.1)),
+            (59, BoundSide::High, Some(HEIGHTS), Some(0.3)),
+            (60, BoundSide::High, Some(HEIGHTS), Some(0.1)),
+        ] {
+            let found = rate(&samples, 0, second * SECOND, view(measured, usage));
+            let value = found.map(|own| own.value);
+            assert_eq!(value, want, "{second} {measured:?} {usage:?}");
+        }
+        // Nothing is known of its start.
+        let found = rate(&samples, i64::MIN, 30 * SECOND, View::LIKELY);
+        assert!(found.is_none());
     }
 }

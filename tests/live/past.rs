@@ -254,7 +254,7 @@ const MOMENTS: [(&str, &str, &str, (i32, i32)); 10] = [
         "07:20:41",
         (5, 5),
     ),
-    ("scaled down after the window", "queue", "07:29:43", (8, 13)),
+    ("scaled down after the window", "queue", "07:29:43", (6, 13)),
     ("scaling down disabled", "nodown", "07:25:26", (12, 12)),
 ];
 

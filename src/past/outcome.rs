@@ -46,12 +46,18 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     let mut asks = ViewedAsks {
         moments,
         base,
+        found: Some(path.found),
         known: Vec::new(),
     };
-    let Some((past, view)) = asks.leading_to(left, &pasts(past, &path, left), &mut replayer) else {
+    let pasts = pasts(past, &path, left);
+    let led = asks.leading_to(left, &pasts, &mut replayer).or_else(|| {
+        (asks.found, asks.known) = (None, Vec::new());
+        asks.leading_to(left, &pasts, &mut replayer)
+    });
+    let Some((past, view)) = led else {
         return;
     };
-    let Some(snapshot) = moments.at(base, at, view) else {
+    let Some(snapshot) = asks.viewed(view) else {
         return;
     };
     let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, view);
@@ -106,6 +112,8 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Pas
 struct ViewedAsks<'m> {
     moments: &'m Moments<'m>,
     base: &'m Snapshot,
+    /// The replicas that the pass found, whichever side of the samples a view shows; `None` if these are as they show.
+    found: Option<i32>,
     known: Vec<(View, Option<ViewedAsk>)>,
 }
 
@@ -165,12 +173,21 @@ impl ViewedAsks<'_> {
         Some(replayer.replicas(self.base.now, memory, current, desired))
     }
 
+    /// Returns the state that a view shows.
+    fn viewed(&self, view: View) -> Option<Snapshot> {
+        let mut snapshot = self.moments.at(self.base, self.base.now, view)?;
+        if let (Ok(scale), Some(found)) = (&mut snapshot.scale, self.found) {
+            scale.spec_replicas = found;
+        }
+        Some(snapshot)
+    }
+
     fn over(&mut self, view: View) -> Option<ViewedAsk> {
         if let Some((_, known)) = self.known.iter().find(|(own, _)| *own == view) {
             return *known;
         }
         let now = self.base.now;
-        let snapshot = self.moments.at(self.base, now, view);
+        let snapshot = self.viewed(view);
         let asked = snapshot.and_then(|snapshot| {
             let snapshot = Snapshot { now, ..snapshot };
             let current = snapshot.scale.as_ref().ok()?.spec_replicas;

@@ -31,7 +31,9 @@ pub(super) struct ReplayedCourse {
     pub(super) recommended: Vec<Recommendation>,
     /// The rescales, the oldest first; added replicas are positive.
     pub(super) rescales: Vec<ScaleEvent>,
-    /// The replicas that pass 0 left.
+    /// The replicas that pass 0 found.
+    pub(super) found: i32,
+    /// The replicas that it left.
     pub(super) left: i32,
 }
 
@@ -43,6 +45,7 @@ impl ReplayedCourse {
             misfits: 0,
             recommended: Vec::new(),
             rescales: Vec::new(),
+            found: current,
             left: current,
         }
     }
@@ -102,6 +105,9 @@ impl Replayer {
             for mut path in paths {
                 // Someone else may have changed the replicas.
                 path.current = path.current.clamp(found.at_least, found.at_most);
+                if place <= 0 {
+                    path.found = path.current;
+                }
                 next.extend(self.after(&path, passes, at, left));
             }
             if place <= 0 {

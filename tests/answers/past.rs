@@ -673,6 +673,46 @@ fn a_limit_that_was_raised_between_two_samples_is_the_one_that_the_record_shows(
     assert_eq!(json["hpa"]["spec"]["maxReplicas"], 100);
 }
 
+/// Of the two passes between the samples, the second found the replicas of the earlier sample and the limit of the later
+/// one. The rescale before shows when they were.
+#[test]
+fn a_limit_that_was_lowered_between_two_samples_made_the_rescale_that_the_record_shows() {
+    let mut history = history();
+    for pod in &mut history.pods {
+        let cpu = samples(|second| 0.05 * (second + 720) as f64);
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.cpu = cpu.clone());
+    }
+    let created = at().as_second() - 293;
+    for name in ["web-1-c", "web-1-d"] {
+        history.pods.push(PodHistory {
+            name: name.into(),
+            created: Some(created),
+            started: Some(created),
+            seen: within(&samples(|_| 1.0), -285..=120),
+            ..history.pods[0].clone()
+        });
+    }
+    let scraped = |value: &dyn Fn(i64) -> f64| {
+        let mut scraped = within(&samples(value), -720..=-15);
+        scraped.add(within(&samples(value), 15..=120).all());
+        scraped
+    };
+    history.replicas = scraped(&|second| match second {
+        ..-285 => 2.0,
+        -285..0 => 4.0,
+        _ => 3.0,
+    });
+    history.desired = history.replicas.clone();
+    history.status_replicas = history.replicas.clone();
+    history.max = scraped(&|second| if second < 0 { 100.0 } else { 3.0 });
+    let (page, json) = explained(&past(&[cpu()], &history).unwrap());
+    assert_eq!(page.verdict, "SCALE DOWN 4 -> 3");
+    assert_eq!(json["hpa"]["spec"]["maxReplicas"], 3);
+    assert_eq!(json["record"]["decides"], true);
+}
+
 /// A pass writes the status right after the scale.
 #[test]
 fn replicas_that_the_hpa_desires_only_seconds_later_are_those_of_someone_else() {

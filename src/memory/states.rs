@@ -202,7 +202,7 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Option<Rescales
     let first = states.first()?;
     let since = match chain {
         Chain::Whole => first.written.status.or(first.written.created)?,
-        Chain::Glimpses => hpa.written.status?,
+        Chain::Glimpses => hpa.written.by_pass()?,
     };
     // The pass of the first status itself may have made one.
     let mut changes = Vec::from_iter(sighting::rescale_of(first));

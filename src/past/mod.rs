@@ -316,16 +316,10 @@ fn before(
         read: base.now,
         scrape: scrape.map(|millis| (millis + SECOND / 2) / SECOND),
         lacks: moments.lacks.to_vec(),
-        changed: Vec::new(),
-        kept: Vec::new(),
-        doubt: 0,
         replicas: moments.course.replicas(at),
-        outcome: None,
-        decided: false,
-        proposal: None,
         passes,
         rescales: rescales.filter(|it| it.until >= since).collect(),
-        recorded: None,
+        ..Past::default()
     }
 }
 

@@ -8,7 +8,7 @@ use super::load::LoadQuery;
 use crate::apimachinery::json::{is_zero, time};
 
 /// The past of a pass, according to a history of samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Past {
     /// The place where the history was read, without credentials.
@@ -64,6 +64,12 @@ pub struct Bounds {
     pub at_least: i32,
     /// The upper bound; the largest integer if unknown.
     pub at_most: i32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::UNKNOWN
+    }
 }
 
 impl Bounds {

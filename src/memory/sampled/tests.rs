@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Knowledge, Past, PastPart, PastPass, Remembered, ground};
+use super::{Ends, Knowledge, Past, PastPart, PastPass, Possible, Remembered, ground};
 use super::{first_pass, remember};
 use crate::memory::states::tests::{of, second};
 use crate::snapshot::hpa::Hpa;
@@ -30,22 +30,9 @@ fn past(passes: &[(i64, i32, i32)], rescales: &[(i32, i64, i64)]) -> Past {
         likely: None,
     };
     Past {
-        source: String::new(),
-        queries: Vec::new(),
-        warnings: Vec::new(),
-        read: second(NOW),
-        scrape: None,
-        lacks: Vec::new(),
-        changed: Vec::new(),
-        kept: Vec::new(),
-        replicas: Bounds::UNKNOWN,
-        proposal: None,
-        doubt: 0,
-        outcome: None,
-        decided: false,
         passes: passes.iter().map(pass).collect(),
         rescales: rescales.iter().map(rescale).collect(),
-        recorded: None,
+        ..Past::default()
     }
 }
 
@@ -81,37 +68,22 @@ fn passes_count_by_their_age() {
         let with = |ages: &[i64], replicas| -> Vec<(i64, i32)> {
             ages.iter().map(|age| (*age, replicas)).collect()
         };
-        // Without `behavior`, the flag's 300 s against scaling down.
-        let found = remembered(&past, &Value::Null);
-        let possibly = found.possible.unwrap();
-        assert_eq!(list(&possibly.down.soonest), with(&certain, 3), "{ages:?}");
-        assert_eq!(list(&possibly.down.last), with(&possible, 7), "{ages:?}");
-        assert_eq!(
-            (possibly.up.soonest, possibly.up.last),
-            (vec![], vec![]),
-            "{ages:?}"
-        );
-        assert_eq!(
-            list(&found.likely.recommendations),
-            with(&possible, 7),
-            "{ages:?}"
-        );
-        // The same against scaling up, and no window against scaling down.
-        let behavior = json!({"scaleUp": window(300), "scaleDown": window(0)});
-        let found = remembered(&past, &behavior);
-        let possibly = found.possible.unwrap();
-        assert_eq!(list(&possibly.up.soonest), with(&certain, 7), "{ages:?}");
-        assert_eq!(list(&possibly.up.last), with(&possible, 3), "{ages:?}");
-        assert_eq!(
-            (possibly.down.soonest, possibly.down.last),
-            (vec![], vec![]),
-            "{ages:?}"
-        );
-        assert_eq!(
-            list(&found.likely.recommendations),
-            with(&possible, 7),
-            "{ages:?}"
-        );
+        // Without `behavior`, the flag's 300 s against scaling down; then the same against scaling up alone.
+        let up_alone = json!({"scaleUp": window(300), "scaleDown": window(0)});
+        for (behavior, soonest, last) in [(Value::Null, 3, 7), (up_alone, 7, 3)] {
+            let found = remembered(&past, &behavior);
+            let Possible { down, up, .. } = found.possible.unwrap();
+            let (held, free) = if behavior.is_null() {
+                (down, up)
+            } else {
+                (up, down)
+            };
+            assert_eq!(list(&held.soonest), with(&certain, soonest), "{ages:?}");
+            assert_eq!(list(&held.last), with(&possible, last), "{ages:?}");
+            assert_eq!(free, Ends::default(), "{ages:?}");
+            let likely = list(&found.likely.recommendations);
+            assert_eq!(likely, with(&possible, 7), "{ages:?}");
+        }
     }
 }
 

@@ -222,7 +222,7 @@ pub fn rescales_seen(hpa: &Hpa, states: &[Hpa], chain: Chain) -> Option<Rescales
 
 #[cfg(test)]
 pub(super) mod tests {
-    use jiff::Timestamp;
+    use jiff::{SignedDuration, Timestamp};
     use serde_json::json;
 
     use super::{
@@ -230,7 +230,7 @@ pub(super) mod tests {
     };
     use crate::memory::past_proposal::PodCount;
     use crate::snapshot::controller::Controller;
-    use crate::snapshot::evidence::{Event, SeenPass};
+    use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
     use crate::snapshot::hpa::Hpa;
     use crate::version::FeatureGate;
 
@@ -278,6 +278,19 @@ pub(super) mod tests {
         Hpa {
             written,
             ..Hpa::of(&hpa_spec, hpa_status)
+        }
+    }
+
+    /// Returns the evidence of a leader since some time.
+    pub(crate) fn led(acquired: i64) -> Evidence {
+        let lease = Lease {
+            acquired: second(acquired),
+            renewed: second(100_000),
+            duration: SignedDuration::from_secs(15),
+        };
+        Evidence {
+            lease: Some(lease),
+            ..Evidence::default()
         }
     }
 

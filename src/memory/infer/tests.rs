@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::states::tests::{above, event, of, pass, second, state};
+use super::super::states::tests::{above, event, led, of, pass, second, state};
 use super::super::{Extreme, Knowledge, Possible, Remembered, ground};
 use super::{
     Controller, Evidence, Hpa, Known, Pods, Recommendation, Scale, averages_over_target, infer,
@@ -80,21 +80,12 @@ fn the_first_pass_after_a_change_may_be_the_first_of_all() {
     // Its leader took over at second 95, and started with 8 at 112; the spec was changed at 97.
     let mut hpa = state((390, 97, 8, None));
     hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
-    let lease = Lease {
-        acquired: second(95),
-        renewed: second(390),
-        duration: SignedDuration::from_secs(15),
-    };
     let at_most = |spec_changed| {
         let seen = vec![SeenPass {
             spec_changed,
             ..pass((3, 3), 97, 390)
         }];
-        let evidence = Evidence {
-            lease: Some(lease),
-            seen,
-            ..Evidence::default()
-        };
+        let evidence = Evidence { seen, ..led(95) };
         inferred(&hpa, &evidence, 391).highest.at_most
     };
     assert_eq!(at_most(true), Some(8));
@@ -106,17 +97,7 @@ fn the_first_count_holds_whatever_the_window() {
     let at_most = |able: &str| {
         let mut hpa = state((100, 50, 8, Some(10)));
         hpa.status.conditions[0].status = able.to_owned();
-        let duration = SignedDuration::from_secs(15);
-        let lease = Lease {
-            acquired: second(0),
-            renewed: second(100),
-            duration,
-        };
-        let evidence = Evidence {
-            lease: Some(lease),
-            ..Evidence::default()
-        };
-        inferred(&hpa, &evidence, 101).highest.at_most
+        inferred(&hpa, &led(0), 101).highest.at_most
     };
     assert_eq!(
         at_most("True"),
@@ -186,18 +167,6 @@ fn a_rescale_may_be_a_second_later_than_the_status_that_begins_the_chain() {
     }
 }
 
-fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
-    let lease = Lease {
-        acquired,
-        renewed,
-        duration: SignedDuration::from_secs(1000),
-    };
-    Evidence {
-        lease: Some(lease),
-        ..Evidence::default()
-    }
-}
-
 /// The first pass of a leader over an HPA that is older comes a sync period after its start. It would have written the
 /// replicas that the target has had since before.
 #[test]
@@ -231,7 +200,7 @@ fn a_leader_without_a_pass_has_no_history() {
         (hpa.written.created, *now) = (Some(second(created)), second(101));
         hpa.spec.scale_target_ref = target;
         input.snapshot.controller = of(version);
-        let lease = lease(second(acquired), second(100)).lease.unwrap();
+        let lease = led(acquired).lease.unwrap();
         let delay = until_first_pass(&lease, &input);
         let found = delay.map(|delay| delay.least.as_secs());
         assert_eq!(
@@ -333,7 +302,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     ours.written.by_us = true;
     let passes = || Evidence {
         seen: vec![pass((3, 3), 80, 95)],
-        ..lease(second(0), second(90))
+        ..led(0)
     };
     let silent = ground::recommendations(
         "the status says nothing about them",
@@ -371,13 +340,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
             Some(&silent),
             &silent,
         ),
-        (
-            &ours,
-            lease(second(0), second(90)),
-            Knowledge::Unknown,
-            Some(&silent),
-            &silent,
-        ),
+        (&ours, led(0), Knowledge::Unknown, Some(&silent), &silent),
     ] {
         let found = remembered(hpa, &evidence, second(101));
         assert_eq!(found.knowledge, knowledge, "{found:#?}");
@@ -400,10 +363,9 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
 fn a_failed_pass_adds_no_recommendation() {
     let mut hpa = failed();
     let seen = vec![pass((3, 3), -250, 85), pass((i32::MAX, 0), 85, 100)];
-    let led = || lease(second(-500), second(390));
     let known = || Evidence {
         seen: seen.clone(),
-        ..led()
+        ..led(-500)
     };
     let found = |at_least, at_most| Extreme { at_least, at_most };
     // Without a state before it, the current replicas were most likely recommended a pass before the failure.
@@ -423,8 +385,20 @@ fn a_failed_pass_adds_no_recommendation() {
             Knowledge::Inferred,
             None,
         ),
-        (led(), 300, found(None, None), Knowledge::Unknown, before),
-        (led(), 400, found(None, Some(0)), Knowledge::Inferred, None),
+        (
+            led(-500),
+            300,
+            found(None, None),
+            Knowledge::Unknown,
+            before,
+        ),
+        (
+            led(-500),
+            400,
+            found(None, Some(0)),
+            Knowledge::Inferred,
+            None,
+        ),
     ] {
         let Remembered {
             likely,
@@ -444,13 +418,13 @@ fn a_failed_pass_adds_no_recommendation() {
     // The first pass that could read the scale, up to five seconds before the status, recommended its replicas.
     for (able, at_most) in [(100, 8), (94, 8), (93, 0)] {
         hpa.status.conditions[0].last_transition_time = Some(second(able));
-        let possible = inferred(&hpa, &led(), 390);
+        let possible = inferred(&hpa, &led(-500), 390);
         assert_eq!(possible.highest, found(None, Some(at_most)), "{able}");
     }
     // So did the first pass of a new leader.
-    let led = remembered(&hpa, &lease(second(200), second(299)), second(300));
-    let last = led.likely.recommendations.last();
-    let time = last.map(|it| it.time.plus(led.delay.likely));
+    let new = remembered(&hpa, &led(200), second(300));
+    let last = new.likely.recommendations.last();
+    let time = last.map(|it| it.time.plus(new.delay.likely));
     assert_eq!(time, Some(second(215)));
 }
 
@@ -492,7 +466,7 @@ fn what_has_been_overwritten_is_not_likely() {
     for (until, kept) in [(113, false), (114, true), (115, true)] {
         let evidence = Evidence {
             seen: vec![pass((3, 3), 60, until)],
-            ..lease(second(0), second(130))
+            ..led(0)
         };
         let found = remembered(&hpa, &evidence, second(131))
             .likely
@@ -614,7 +588,7 @@ fn a_time_at_the_end_of_the_calendar_leaves_nothing_known() {
                 events: vec![event("u", "Other", "", 90)],
                 scaled: vec![event("u", "Other", "", 90)],
                 seen: vec![pass((3, 3), 80, 95)],
-                ..lease(second(0), second(90))
+                ..led(0)
             };
             let change = ScaleEvent {
                 replicas: 1,
@@ -712,7 +686,7 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         hpa.status.last_scale_time = Some(second(85));
         input.evidence = Evidence {
             events: vec![above(4, 40), above(6, 85)],
-            ..lease(second(0), second(100))
+            ..led(0)
         };
         input.snapshot.hpa = hpa;
         input.snapshot.controller = of("v1.36");
@@ -786,7 +760,7 @@ fn where_any_change_may_count_the_reported_ones_most_likely_do() {
     let lost = event("u", "FailedUpdateStatus", "", 70);
     let evidence = Evidence {
         events: vec![above(4, 40), lost, above(6, 85)],
-        ..lease(second(0), second(100))
+        ..led(0)
     };
     let found = remembered(&hpa, &evidence, second(101));
     let added: Vec<i32> = found
@@ -821,22 +795,9 @@ fn recorded(passes: &[((i32, i32), i64)]) -> Past {
         found: Some(Bounds::exactly(8)),
     };
     Past {
-        source: "https://prometheus".to_owned(),
-        queries: Vec::new(),
-        warnings: Vec::new(),
-        read: second(101),
-        scrape: Some(15),
-        lacks: Vec::new(),
-        changed: Vec::new(),
-        kept: Vec::new(),
         replicas: Bounds::exactly(8),
-        proposal: None,
-        doubt: 0,
-        outcome: None,
-        decided: false,
         passes: passes.iter().map(pass).collect(),
-        rescales: Vec::new(),
-        recorded: None,
+        ..Past::default()
     }
 }
 
@@ -847,19 +808,12 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         let mut hpa = state((100, 0, 8, None));
         hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
         hpa.written.created = Some(second(-900));
-        let evidence = if leads {
-            lease(second(-900), second(101))
-        } else {
-            Evidence::default()
+        let evidence = Evidence {
+            lease: led(-900).lease.filter(|_| leads),
+            recorded: past,
+            ..Evidence::default()
         };
-        let found = remembered(
-            &hpa,
-            &Evidence {
-                recorded: past,
-                ..evidence
-            },
-            second(101),
-        );
+        let found = remembered(&hpa, &evidence, second(101));
         (found.possible.unwrap().highest, found.grounds)
     };
     let bounds = |past: Option<Past>| of(past, true).0;
@@ -897,7 +851,7 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         let evidence = Evidence {
             seen: vec![pass((i32::MAX, 0), 70, 85)],
             recorded: Some(recorded(&[((8, 9), time)])),
-            ..lease(second(-900), second(101))
+            ..led(-900)
         };
         inferred(&hpa, &evidence, 131).highest.at_least
     };
@@ -909,7 +863,7 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     (young.written.spec, young.written.created) = (Some(second(60)), Some(second(60)));
     let evidence = Evidence {
         recorded: Some(recorded(&[((3, 4), 75)])),
-        ..lease(second(-900), second(101))
+        ..led(-900)
     };
     let most = inferred(&young, &evidence, 131).highest.at_most;
     assert_eq!(most, Some(8));
@@ -939,7 +893,7 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     undated.written.spec = None;
     let evidence = Evidence {
         recorded: Some(recorded(&[((8, 9), 85)])),
-        ..lease(second(-900), second(101))
+        ..led(-900)
     };
     let grounds = remembered(&undated, &evidence, second(101)).grounds;
     let undated = "none by recorded passes, which may be over another spec";

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Known, Rescale, last_of, rescales};
 use crate::memory::Delay;
 use crate::memory::events::RescaleReason;
-use crate::memory::states::tests::{above, event, of, pass, second, state};
+use crate::memory::states::tests::{above, event, led, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::version::FeatureGate;
@@ -22,16 +22,11 @@ fn since(time: Timestamp) -> i64 {
     time.as_second() - second(0).as_second()
 }
 
-/// Returns the evidence of a leader since some time, whose lease was renewed at another.
-fn led(acquired: i64, renewed: i64) -> Evidence {
-    let duration = seconds(15);
-    let lease = Lease {
-        acquired: second(acquired),
-        renewed: second(renewed),
-        duration,
-    };
+/// Returns the same evidence as [`led`], with a lease that was renewed at some time.
+fn led_until(acquired: i64, renewed: i64) -> Evidence {
+    let renewed = second(renewed);
     Evidence {
-        lease: Some(lease),
+        lease: led(acquired).lease.map(|it| Lease { renewed, ..it }),
         ..Evidence::default()
     }
 }
@@ -83,9 +78,9 @@ fn the_next_pass_follows_a_fresh_status() {
         // Since v1.37 a controller that takes over runs its first pass at once.
         ("v1.37", 50, none(), 112, (114, 115, 121)),
         ("v1.37", 50, none(), 113, (113, 115, 133)),
-        ("v1.37", 50, led(99, 113), 113, (114, 115, 121)),
-        ("v1.37", 50, led(100, 113), 113, (113, 115, 133)),
-        ("v1.37", 50, led(40, 60), 101, (101, 115, 121)),
+        ("v1.37", 50, led(99), 113, (114, 115, 121)),
+        ("v1.37", 50, led(100), 113, (113, 115, 133)),
+        ("v1.37", 50, led_until(40, 60), 101, (101, 115, 121)),
         // A spec that was changed less than 6 s before has an extra pass.
         ("v1.37", 93, none(), 101, (114, 115, 121)),
         ("v1.37", 94, none(), 101, (101, 115, 121)),
@@ -375,7 +370,7 @@ fn a_lease_shows_when_the_controller_started() {
         (101, 102, false, false),
         (102, 60, true, false),
     ] {
-        let evidence = led(acquired, 110);
+        let evidence = led(acquired);
         let known = known(&hpa, &evidence, "v1.36", 110);
         let time = second(time);
         assert_eq!(
@@ -390,9 +385,9 @@ fn a_lease_shows_when_the_controller_started() {
         );
     }
     // A lease that has expired shows nothing.
-    let evidence = led(60, 94);
+    let evidence = led_until(60, 94);
     assert_eq!(known(&hpa, &evidence, "v1.36", 110).lease, None);
-    let evidence = led(60, 95);
+    let evidence = led_until(60, 95);
     assert!(known(&hpa, &evidence, "v1.36", 110).lease.is_some());
 }
 
@@ -407,10 +402,7 @@ fn a_history_may_have_been_lost_with_an_earlier_hpa() {
         (other.clone(), 40, true, 20),
         (other, 41, false, 20),
     ] {
-        let evidence = Evidence {
-            events,
-            ..led(20, 101)
-        };
+        let evidence = Evidence { events, ..led(20) };
         let known = known(&hpa, &evidence, "v1.36", 101);
         assert_eq!(
             known.may_have_restarted_since(second(time)),
@@ -428,7 +420,7 @@ fn a_history_may_have_been_lost_with_an_earlier_hpa() {
             "{time}"
         );
     }
-    let evidence = led(50, 101);
+    let evidence = led(50);
     assert_eq!(
         known(&hpa, &evidence, "v1.36", 101)
             .nothing_before()
@@ -493,7 +485,7 @@ fn the_passes_of_a_status_are_those_over_the_current_spec() {
     let are_current = |spec: i64, window: i64| {
         let mut hpa = state((100, 50, 8, None));
         hpa.written.spec = Some(second(spec));
-        let evidence = led(0, 300);
+        let evidence = led(0);
         let known = known(&hpa, &evidence, "v1.36", 300);
         known.are_all_current(SignedDuration::from_secs(window))
     };
@@ -516,7 +508,7 @@ fn passes_are_all_known_if_nothing_is_missing() {
         let known = known(hpa, &evidence, "v1.36", 131);
         known.passes_since(second(time)).map(<[_]>::len)
     };
-    let whole = |time| passes(&hpa(), pair(), led(0, 131), time);
+    let whole = |time| passes(&hpa(), pair(), led(0), time);
     assert_eq!(whole(100), None);
     assert_eq!(whole(101), Some(2));
     assert_eq!(whole(115), Some(2));
@@ -527,7 +519,7 @@ fn passes_are_all_known_if_nothing_is_missing() {
     let with = |change: &dyn Fn(&mut [SeenPass; 2])| {
         let mut pair = pair();
         change(&mut pair);
-        move |time| passes(&hpa(), pair, led(0, 131), time)
+        move |time| passes(&hpa(), pair, led(0), time)
     };
     // One is missing in between, or may be after.
     assert_eq!(with(&|pair| pair[0].until = second(114))(101), None);
@@ -548,26 +540,18 @@ fn passes_are_all_known_if_nothing_is_missing() {
 
     let mut without_times = hpa();
     (without_times.written.spec, without_times.written.status) = (None, None);
-    assert_eq!(passes(&without_times, pair(), led(0, 131), 101), None);
+    assert_eq!(passes(&without_times, pair(), led(0), 101), None);
     let mut changed_since = hpa();
     changed_since.written.spec = Some(second(131));
-    assert_eq!(passes(&changed_since, pair(), led(0, 131), 101), None);
+    assert_eq!(passes(&changed_since, pair(), led(0), 101), None);
 
     // The controller may have started with the first.
-    assert_eq!(passes(&hpa(), pair(), led(98, 131), 101), Some(2));
-    assert_eq!(passes(&hpa(), pair(), led(99, 131), 101), None);
+    assert_eq!(passes(&hpa(), pair(), led(98), 101), Some(2));
+    assert_eq!(passes(&hpa(), pair(), led(99), 101), None);
     // A status that could not be written belongs to a pass that was not seen.
     let lost = |lost| {
         let events = vec![event("u", "FailedUpdateStatus", "", lost)];
-        passes(
-            &hpa(),
-            pair(),
-            Evidence {
-                events,
-                ..led(0, 131)
-            },
-            101,
-        )
+        passes(&hpa(), pair(), Evidence { events, ..led(0) }, 101)
     };
     assert_eq!((lost(98), lost(99)), (Some(2), None));
 }
@@ -579,7 +563,7 @@ fn passes_leave_a_window_by_their_age_at_the_next_one() {
     let hpa = state((130, 50, 8, None));
     let evidence = Evidence {
         seen: vec![seen(100, 115), seen(115, 130)],
-        ..led(0, 131)
+        ..led(0)
     };
     let known = known(&hpa, &evidence, "v1.36", 131);
     let within = |window| known.passes_within(seconds(window)).map(<[_]>::len);
@@ -859,15 +843,9 @@ fn the_recorder_drops_no_event_as_long_as_it_has_some_left() {
     let later = 100_000;
     let is_sure = |count: i64, time: i64, acquired: Option<i64>, since: i64| {
         let events = (0..count).map(|_| event("u", "Other", "", time)).collect();
-        let lease = acquired.map(|acquired| Lease {
-            acquired: second(acquired),
-            renewed: second(later),
-            duration: seconds(15),
-        });
         let evidence = Evidence {
             events,
-            lease,
-            ..Evidence::default()
+            ..acquired.map_or_else(Evidence::default, led)
         };
         known(&hpa, &evidence, "v1.36", later).drops_no_event_since(second(since))
     };

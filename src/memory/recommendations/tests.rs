@@ -12,9 +12,9 @@ use crate::memory::ground;
 use crate::memory::holds::{ends, extremes};
 use crate::memory::known::Known;
 use crate::memory::sighting::{Sighting, Standing};
-use crate::memory::states::tests::{above, event, of, pass, rescale, second, state};
+use crate::memory::states::tests::{above, event, led, of, pass, rescale, second, state};
 use crate::memory::{Ends, Extreme};
-use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
+use crate::snapshot::evidence::{Event, Evidence, SeenPass};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::memory::Recommendation;
 
@@ -23,20 +23,6 @@ const ANY: i32 = i32::MAX;
 fn since(time: Timestamp) -> i64 {
     let millis = time.duration_since(second(0)).as_millis();
     millis.div_euclid(1000) as i64
-}
-
-/// Returns the evidence of a leader since some time.
-fn led(acquired: i64) -> Evidence {
-    let duration = SignedDuration::from_secs(1000);
-    let lease = Lease {
-        acquired: second(acquired),
-        renewed: second(acquired),
-        duration,
-    };
-    Evidence {
-        lease: Some(lease),
-        ..Evidence::default()
-    }
 }
 
 /// Returns an HPA with these stabilization windows up and down; without any, it has no `behavior`.

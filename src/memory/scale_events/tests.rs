@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{Counts, Event, ScaleEvent, alternatives, changes, incomplete, is_by_another, periods};
 use crate::memory::ground;
 use crate::memory::known::Known;
-use crate::memory::states::tests::{above, event, of, second, state};
+use crate::memory::states::tests::{above, event, led, of, second, state};
 use crate::snapshot::basis::BasisView;
-use crate::snapshot::evidence::{Evidence, Lease, Rescales};
+use crate::snapshot::evidence::{Evidence, Rescales};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec};
 use crate::snapshot::memory::Memory;
 
@@ -32,20 +32,6 @@ fn hpa(rescale: i64, up: &[i32], down: &[i32]) -> Hpa {
     hpa.spec.behavior = Some(behavior(up, down));
     hpa.status.last_scale_time = Some(second(rescale));
     hpa
-}
-
-/// Returns the evidence of a leader since some time.
-fn led(acquired: i64) -> Evidence {
-    let duration = SignedDuration::from_secs(15);
-    let lease = Lease {
-        acquired: second(acquired),
-        renewed: second(NOW),
-        duration,
-    };
-    Evidence {
-        lease: Some(lease),
-        ..Evidence::default()
-    }
 }
 
 /// Returns the evidence of these rescales, by a leader since the start.
@@ -913,28 +899,19 @@ fn a_controller_that_forgot_a_rescale_is_held_to_its_count() {
         hpa.written.status = Some(second(status));
         hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
         (hpa.status.current_replicas, hpa.status.desired_replicas) = (4, 8);
-        let behavior = hpa.spec.behavior.as_mut().unwrap();
-        behavior
-            .scale_up
-            .as_mut()
-            .unwrap()
-            .stabilization_window_seconds = Some(windows.0);
-        behavior
-            .scale_down
-            .as_mut()
-            .unwrap()
-            .stabilization_window_seconds = Some(windows.1);
+        let Behavior {
+            scale_up: Some(up),
+            scale_down: Some(down),
+        } = hpa.spec.behavior.as_mut().unwrap()
+        else {
+            panic!("rules of both directions");
+        };
+        up.stabilization_window_seconds = Some(windows.0);
+        down.stabilization_window_seconds = Some(windows.1);
         let evidence = Evidence {
             events: vec![above(8, 100)],
+            lease: led(0).lease.filter(|_| lease),
             ..Evidence::default()
-        };
-        let evidence = if lease {
-            Evidence {
-                lease: led(0).lease,
-                ..evidence
-            }
-        } else {
-            evidence
         };
         let now = second(status + 14);
         let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), now, &evidence);

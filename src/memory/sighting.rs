@@ -368,6 +368,20 @@ mod tests {
 
     const ANY: i32 = i32::MAX;
 
+    /// The reasons of `AbleToScale` and `ScalingLimited`.
+    const READY: &str = "ReadyForNewScale";
+    const HELD_DOWN: &str = "ScaleDownStabilized";
+    const HELD_UP: &str = "ScaleUpStabilized";
+    const RESCALED: &str = "SucceededRescale";
+    const WITHIN: &str = "DesiredWithinRange";
+    const FEW: &str = "TooFewReplicas";
+    const MANY: &str = "TooManyReplicas";
+    const UP_LIMIT: &str = "ScaleUpLimit";
+    const DOWN_LIMIT: &str = "ScaleDownLimit";
+
+    /// No bound.
+    const NO: i32 = -1;
+
     /// Returns the status of a pass from one count to another, with its reasons.
     fn status(able: &str, limited: &str, from: i32, to: i32) -> Value {
         let condition = |type_: &str, status: &str, reason: &str| json!({"type": type_, "status": status, "reason": reason});
@@ -387,233 +401,82 @@ mod tests {
         Hpa::of(&json!({"maxReplicas": 10, "behavior": behavior}), status)
     }
 
-    /// Everything that a sighting bounds: the proposal, then all recommendations, then one of them.
-    type Told = (
-        (i32, i32),
-        (Option<i32>, Option<i32>),
-        (Option<i32>, Option<i32>),
-    );
+    /// Everything that a sighting bounds: the proposal, then all recommendations (`at_most`, `at_least`), then one of them
+    /// (`held_down_by`, `held_up_by`).
+    type Told = ((i32, i32), [i32; 4]);
+
+    fn bounds(seen: Sighting) -> Told {
+        let all = [seen.at_most, seen.at_least];
+        let one = [seen.held_down_by, seen.held_up_by];
+        let [[at_most, at_least], [down, up]] = [all, one].map(|it| it.map(|it| it.unwrap_or(NO)));
+        (seen.proposal.into_inner(), [at_most, at_least, down, up])
+    }
 
     fn told(behavior: &Value, status: Value) -> Option<Told> {
         let Hpa { spec, status, .. } = hpa(behavior, status);
-        read(&spec, &status).map(|seen| {
-            let Sighting {
-                proposal,
-                at_most,
-                at_least,
-                held_down_by,
-                held_up_by,
-                ..
-            } = seen;
-            (
-                proposal.into_inner(),
-                (at_most, at_least),
-                (held_down_by, held_up_by),
-            )
-        })
+        read(&spec, &status).map(bounds)
     }
 
     #[test]
     fn without_behavior_a_status_bounds_the_highest_recommendation() {
-        let none = (None, None);
-        for (able, limited, from, to, expected) in [
-            (
-                "ReadyForNewScale",
-                "DesiredWithinRange",
-                5,
-                5,
-                Some(((5, 5), (Some(5), None), none)),
-            ),
-            (
-                "ReadyForNewScale",
-                "TooFewReplicas",
-                3,
-                3,
-                Some(((0, 2), (Some(2), None), none)),
-            ),
-            (
-                "ReadyForNewScale",
-                "TooManyReplicas",
-                9,
-                9,
-                Some(((10, ANY), none, none)),
-            ),
-            (
-                "ReadyForNewScale",
-                "ScaleUpLimit",
-                9,
-                9,
-                Some(((10, ANY), none, none)),
-            ),
-            (
-                "ScaleDownStabilized",
-                "DesiredWithinRange",
-                5,
-                5,
-                Some(((0, 4), (Some(5), None), (Some(5), None))),
-            ),
-            (
-                "ScaleDownStabilized",
-                "TooFewReplicas",
-                3,
-                3,
-                Some(((0, 1), (Some(2), None), (Some(0), None))),
-            ),
-            (
-                "ScaleDownStabilized",
-                "TooManyReplicas",
-                9,
-                9,
-                Some(((0, ANY), none, (Some(10), None))),
-            ),
-            (
-                "SucceededRescale",
-                "DesiredWithinRange",
-                5,
-                8,
-                Some(((0, 8), (Some(8), None), (Some(8), None))),
-            ),
-            // These come with `behavior` only.
-            ("ReadyForNewScale", "ScaleDownLimit", 5, 5, None),
-            ("ScaleUpStabilized", "DesiredWithinRange", 5, 5, None),
+        for (able, limited, (from, to), expected) in [
+            (READY, WITHIN, (5, 5), ((5, 5), [5, NO, NO, NO])),
+            (READY, FEW, (3, 3), ((0, 2), [2, NO, NO, NO])),
+            (READY, MANY, (9, 9), ((10, ANY), [NO, NO, NO, NO])),
+            (READY, UP_LIMIT, (9, 9), ((10, ANY), [NO, NO, NO, NO])),
+            (HELD_DOWN, WITHIN, (5, 5), ((0, 4), [5, NO, 5, NO])),
+            (HELD_DOWN, FEW, (3, 3), ((0, 1), [2, NO, 0, NO])),
+            (HELD_DOWN, MANY, (9, 9), ((0, ANY), [NO, NO, 10, NO])),
+            (RESCALED, WITHIN, (5, 8), ((0, 8), [8, NO, 8, NO])),
         ] {
             let found = told(&Value::Null, status(able, limited, from, to));
-            assert_eq!(found, expected, "{able} {limited} {from} {to}");
+            assert_eq!(found, Some(expected), "{able} {limited} {from} {to}");
+        }
+        // These come with `behavior` only.
+        for (able, limited) in [(READY, DOWN_LIMIT), (HELD_UP, WITHIN)] {
+            let found = told(&Value::Null, status(able, limited, 5, 5));
+            assert_eq!(found, None, "{able} {limited}");
         }
     }
 
     #[test]
     fn with_behavior_a_status_bounds_what_clamped_the_count() {
-        let none = (None, None);
-        for (window, able, limited, from, to, expected) in [
-            (
-                60,
-                "ReadyForNewScale",
-                "DesiredWithinRange",
-                5,
-                5,
-                Some(((5, 5), none, none)),
-            ),
-            (
-                60,
-                "ReadyForNewScale",
-                "TooFewReplicas",
-                3,
-                3,
-                Some(((0, 2), (Some(2), None), none)),
-            ),
-            (
-                60,
-                "ReadyForNewScale",
-                "ScaleDownLimit",
-                5,
-                4,
-                Some(((0, 3), (Some(3), None), none)),
-            ),
-            (
-                60,
-                "ReadyForNewScale",
-                "TooManyReplicas",
-                9,
-                9,
-                Some(((10, ANY), (None, Some(10)), none)),
-            ),
-            (
-                60,
-                "ReadyForNewScale",
-                "ScaleUpLimit",
-                5,
-                6,
-                Some(((7, ANY), (None, Some(7)), none)),
-            ),
-            (
-                60,
-                "ScaleDownStabilized",
-                "DesiredWithinRange",
-                5,
-                5,
-                Some(((0, 4), none, (Some(5), None))),
-            ),
-            (
-                60,
-                "ScaleDownStabilized",
-                "TooFewReplicas",
-                3,
-                3,
-                Some(((0, 1), (Some(2), None), none)),
-            ),
-            (
-                60,
-                "ScaleDownStabilized",
-                "ScaleDownLimit",
-                6,
-                5,
-                Some(((0, 3), (Some(4), None), none)),
-            ),
-            (
-                60,
-                "ScaleUpStabilized",
-                "DesiredWithinRange",
-                5,
-                5,
-                Some(((6, ANY), none, (None, Some(5)))),
-            ),
-            (
-                60,
-                "ScaleUpStabilized",
-                "TooManyReplicas",
-                9,
-                9,
-                Some(((10, ANY), (None, Some(10)), none)),
-            ),
-            (60, "ScaleUpStabilized", "TooFewReplicas", 3, 3, None),
-            (
-                60,
-                "SucceededRescale",
-                "DesiredWithinRange",
-                5,
-                8,
-                Some(((8, ANY), (None, Some(8)), (None, Some(8)))),
-            ),
-            // Without a window, the proposal alone decides, unless it was limited.
-            (
-                0,
-                "SucceededRescale",
-                "DesiredWithinRange",
-                5,
-                8,
-                Some(((8, 8), (None, Some(8)), (None, Some(8)))),
-            ),
-            (
-                0,
-                "SucceededRescale",
-                "ScaleUpLimit",
-                5,
-                8,
-                Some(((9, ANY), (None, Some(9)), none)),
-            ),
-            (
-                60,
-                "SucceededRescale",
-                "DesiredWithinRange",
-                5,
-                3,
-                Some(((0, 3), (Some(3), None), (Some(3), None))),
-            ),
-            (
-                60,
-                "SucceededRescale",
-                "ScaleDownLimit",
-                5,
-                3,
-                Some(((0, 2), (Some(2), None), none)),
-            ),
-            (60, "SucceededRescale", "DesiredWithinRange", 5, 5, None),
-            (60, "FailedGetScale", "DesiredWithinRange", 5, 5, None),
-        ] {
+        let told = |window: i32, able, limited, (from, to)| {
             let behavior = json!({"scaleUp": {"stabilizationWindowSeconds": window}});
-            let found = told(&behavior, status(able, limited, from, to));
-            assert_eq!(found, expected, "{window} {able} {limited} {from} {to}");
+            told(&behavior, status(able, limited, from, to))
+        };
+        for (able, limited, counts, expected) in [
+            (READY, WITHIN, (5, 5), ((5, 5), [NO, NO, NO, NO])),
+            (READY, FEW, (3, 3), ((0, 2), [2, NO, NO, NO])),
+            (READY, DOWN_LIMIT, (5, 4), ((0, 3), [3, NO, NO, NO])),
+            (READY, MANY, (9, 9), ((10, ANY), [NO, 10, NO, NO])),
+            (READY, UP_LIMIT, (5, 6), ((7, ANY), [NO, 7, NO, NO])),
+            (HELD_DOWN, WITHIN, (5, 5), ((0, 4), [NO, NO, 5, NO])),
+            (HELD_DOWN, FEW, (3, 3), ((0, 1), [2, NO, NO, NO])),
+            (HELD_DOWN, DOWN_LIMIT, (6, 5), ((0, 3), [4, NO, NO, NO])),
+            (HELD_UP, WITHIN, (5, 5), ((6, ANY), [NO, NO, NO, 5])),
+            (HELD_UP, MANY, (9, 9), ((10, ANY), [NO, 10, NO, NO])),
+            (RESCALED, WITHIN, (5, 8), ((8, ANY), [NO, 8, NO, 8])),
+            (RESCALED, WITHIN, (5, 3), ((0, 3), [3, NO, 3, NO])),
+            (RESCALED, DOWN_LIMIT, (5, 3), ((0, 2), [2, NO, NO, NO])),
+        ] {
+            let found = told(60, able, limited, counts);
+            assert_eq!(found, Some(expected), "{able} {limited} {counts:?}");
+        }
+        // Without a window, the proposal alone decides, unless it was limited.
+        for (limited, expected) in [
+            (WITHIN, ((8, 8), [NO, 8, NO, 8])),
+            (UP_LIMIT, ((9, ANY), [NO, 9, NO, NO])),
+        ] {
+            let found = told(0, RESCALED, limited, (5, 8));
+            assert_eq!(found, Some(expected), "{limited}");
+        }
+        for (able, limited) in [
+            (HELD_UP, FEW),
+            (RESCALED, WITHIN),
+            ("FailedGetScale", WITHIN),
+        ] {
+            assert_eq!(told(60, able, limited, (5, 5)), None, "{able} {limited}");
         }
     }
 
@@ -623,51 +486,36 @@ mod tests {
     fn a_narrower_proposal_bounds_what_it_was_higher_or_lower_than() {
         let up = json!({"scaleUp": {"stabilizationWindowSeconds": 60}});
         let none = Value::Null;
-        let (ready, held_down, held_up) = (
-            "ReadyForNewScale",
-            "ScaleDownStabilized",
-            "ScaleUpStabilized",
-        );
-        let (within, many, few) = ("DesiredWithinRange", "TooManyReplicas", "TooFewReplicas");
-        const NO: i32 = -1;
-        // `at_most`, `at_least`, `held_down_by` and `held_up_by`.
         for (behavior, able, limited, to, (low, high), want) in [
             // Without `behavior`, its own proposal was the highest.
-            (&none, ready, many, 10, (14, 15), [15, NO, NO, NO]),
-            (&none, ready, many, 10, (14, ANY), [NO, NO, NO, NO]),
-            (&none, held_down, many, 10, (14, 15), [NO, NO, 15, NO]),
-            (&none, held_down, within, 5, (2, 3), [5, NO, 5, NO]),
-            (&up, ready, many, 10, (14, 15), [NO, 14, NO, NO]),
-            (&up, ready, few, 5, (2, 3), [3, NO, NO, NO]),
+            (&none, READY, MANY, 10, (14, 15), [15, NO, NO, NO]),
+            (&none, READY, MANY, 10, (14, ANY), [NO, NO, NO, NO]),
+            (&none, HELD_DOWN, MANY, 10, (14, 15), [NO, NO, 15, NO]),
+            (&none, HELD_DOWN, WITHIN, 5, (2, 3), [5, NO, 5, NO]),
+            (&up, READY, MANY, 10, (14, 15), [NO, 14, NO, NO]),
+            (&up, READY, FEW, 5, (2, 3), [3, NO, NO, NO]),
             // The count was between the others and the proposal.
-            (&up, ready, within, 5, (5, 5), [NO, NO, NO, NO]),
-            (&up, held_up, many, 10, (14, 15), [NO, 11, NO, 14]),
-            (&up, held_up, many, 10, (14, ANY), [NO, 11, NO, NO]),
-            (&up, held_up, within, 5, (14, 15), [NO, NO, NO, 5]),
-            (&up, held_down, few, 5, (2, 3), [4, NO, 3, NO]),
-            (&up, held_down, within, 5, (2, 3), [NO, NO, 5, NO]),
+            (&up, READY, WITHIN, 5, (5, 5), [NO, NO, NO, NO]),
+            (&up, HELD_UP, MANY, 10, (14, 15), [NO, 11, NO, 14]),
+            (&up, HELD_UP, MANY, 10, (14, ANY), [NO, 11, NO, NO]),
+            (&up, HELD_UP, WITHIN, 5, (14, 15), [NO, NO, NO, 5]),
+            (&up, HELD_DOWN, FEW, 5, (2, 3), [4, NO, 3, NO]),
+            (&up, HELD_DOWN, WITHIN, 5, (2, 3), [NO, NO, 5, NO]),
             // No controller writes these.
-            (&up, held_down, few, 1, (0, 0), [0, NO, 0, NO]),
-            (&up, held_up, many, 10, (11, 11), [NO, 11, NO, 11]),
+            (&up, HELD_DOWN, FEW, 1, (0, 0), [0, NO, 0, NO]),
+            (&up, HELD_UP, MANY, 10, (11, 11), [NO, 11, NO, 11]),
         ] {
             let Hpa { spec, status, .. } = hpa(behavior, status(able, limited, to, to));
             let mut seen = read(&spec, &status).unwrap();
             seen.narrow(low, high);
-            let found = [
-                seen.at_most,
-                seen.at_least,
-                seen.held_down_by,
-                seen.held_up_by,
-            ]
-            .map(|it| it.unwrap_or(NO));
-            assert_eq!(found, want, "{behavior} {able} {limited} {low} to {high}");
-            assert_eq!(seen.proposal, low..=high);
+            let case = format!("{behavior} {able} {limited} {low} to {high}");
+            assert_eq!(bounds(seen), ((low, high), want), "{case}");
         }
     }
 
     #[test]
     fn a_pass_that_did_not_get_far_enough_tells_nothing() {
-        let whole = || status("ReadyForNewScale", "DesiredWithinRange", 5, 5);
+        let whole = || status(READY, WITHIN, 5, 5);
         assert!(told(&Value::Null, whole()).is_some());
         for (path, value) in [
             ("/currentReplicas", json!(0)),
@@ -690,10 +538,7 @@ mod tests {
     fn at_zero_a_status_bounds_the_recommendations_if_the_minimum_is_zero() {
         for (min, bounds) in [(0, Some((0, 0))), (1, None)] {
             let spec = json!({"minReplicas": min, "maxReplicas": 10});
-            let hpa = Hpa::of(
-                &spec,
-                status("ReadyForNewScale", "DesiredWithinRange", 0, 0),
-            );
+            let hpa = Hpa::of(&spec, status(READY, WITHIN, 0, 0));
             let found = read(&hpa.spec, &hpa.status).map(|seen| seen.proposal.into_inner());
             assert_eq!(found, bounds, "{min}");
         }
@@ -702,18 +547,18 @@ mod tests {
     /// The controller adds a recommendation only after it has evaluated the metrics.
     #[test]
     fn a_pass_without_a_decision_on_its_metrics_recommended_nothing() {
-        let nothing = Some(((ANY, 0), (None, None), (None, None)));
+        let nothing = Some(((ANY, 0), [NO; 4]));
         for (able, active, metrics, want) in [
             ("SucceededGetScale", "False", 1, nothing),
             ("SucceededGetScale", "False", 0, nothing),
-            ("SucceededRescale", "True", 0, nothing),
-            ("SucceededRescale", "False", 0, nothing),
+            (RESCALED, "True", 0, nothing),
+            (RESCALED, "False", 0, nothing),
             ("SucceededGetScale", "True", 1, None),
-            ("ReadyForNewScale", "True", 0, None),
+            (READY, "True", 0, None),
             // Its scale was not read, or not written.
             ("", "False", 1, None),
         ] {
-            let mut status = status(able, "DesiredWithinRange", 5, 8);
+            let mut status = status(able, WITHIN, 5, 8);
             status["conditions"][1]["status"] = active.into();
             status["currentMetrics"] = json!(vec![json!({"type": "Resource"}); metrics]);
             if able.is_empty() {
@@ -732,31 +577,13 @@ mod tests {
             serde_json::from_value(status(able, limited, 5, 8)).unwrap()
         };
         for (behavior, able, limited, counts, by) in [
-            (
-                up("Max"),
-                "SucceededRescale",
-                "DesiredWithinRange",
-                true,
-                Some(3),
-            ),
-            (
-                up("Max"),
-                "ReadyForNewScale",
-                "DesiredWithinRange",
-                false,
-                None,
-            ),
-            (up("Max"), "ReadyForNewScale", "ScaleUpLimit", true, None),
-            (
-                up("Disabled"),
-                "ReadyForNewScale",
-                "ScaleUpLimit",
-                false,
-                None,
-            ),
-            (up("Max"), "ReadyForNewScale", "ScaleDownLimit", false, None),
-            (down, "ReadyForNewScale", "ScaleDownLimit", true, None),
-            (Value::Null, "ReadyForNewScale", "ScaleUpLimit", false, None),
+            (up("Max"), RESCALED, WITHIN, true, Some(3)),
+            (up("Max"), READY, WITHIN, false, None),
+            (up("Max"), READY, UP_LIMIT, true, None),
+            (up("Disabled"), READY, UP_LIMIT, false, None),
+            (up("Max"), READY, DOWN_LIMIT, false, None),
+            (down, READY, DOWN_LIMIT, true, None),
+            (Value::Null, READY, UP_LIMIT, false, None),
         ] {
             let status = of(able, limited);
             let spec = hpa(&behavior, json!({})).spec;
@@ -770,7 +597,7 @@ mod tests {
         let sighting = Sighting {
             held_down_by: Some(3),
             at_most: Some(7),
-            ..Sighting::new(0..=i32::MAX, "ScaleDownStabilized")
+            ..Sighting::new(0..=ANY, HELD_DOWN)
         };
         let text = "the highest recommendation is 3 to 7";
         assert_eq!(sighting.to_string(), text);

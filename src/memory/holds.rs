@@ -22,70 +22,49 @@ enum Side {
 }
 
 impl Side {
-    fn window(self, known: &Known<'_>) -> SignedDuration {
-        match self {
-            Self::Down => known.down_window,
-            Self::Up => known.up_window,
-        }
-    }
-
-    /// Returns the window of the passes so far.
-    fn window_before(self, known: &Known<'_>) -> SignedDuration {
-        let (up, down) = known.windows_before;
+    /// Returns the one of two values that is about this side.
+    fn of<T>(self, down: T, up: T) -> T {
         match self {
             Self::Down => down,
             Self::Up => up,
         }
     }
 
+    fn window(self, known: &Known<'_>) -> SignedDuration {
+        self.of(known.down_window, known.up_window)
+    }
+
     /// Returns the replicas that hold back most.
     fn most(self) -> i32 {
-        match self {
-            Self::Down => i32::MAX,
-            Self::Up => 0,
-        }
+        self.of(i32::MAX, 0)
     }
 
     /// Returns the replicas that hold back nothing.
     fn least(self) -> i32 {
-        match self {
-            Self::Down => 0,
-            Self::Up => i32::MAX,
-        }
+        self.of(0, i32::MAX)
     }
 
     /// Returns the replicas that hold back more.
     fn more(self, one: i32, other: i32) -> i32 {
-        match self {
-            Self::Down => one.max(other),
-            Self::Up => one.min(other),
-        }
+        self.of(one.max(other), one.min(other))
     }
 
     /// Returns the replicas that hold back less.
     fn less(self, one: i32, other: i32) -> i32 {
-        match self {
-            Self::Down => one.min(other),
-            Self::Up => one.max(other),
-        }
+        self.of(one.min(other), one.max(other))
     }
 
     /// Returns the bound that holds back more.
     fn end_of(self, bounds: Bounds) -> i32 {
-        match self {
-            Self::Down => bounds.at_most,
-            Self::Up => bounds.at_least,
-        }
+        self.of(bounds.at_most, bounds.at_least)
     }
 
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
     /// covers only the window of the status's own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
-        let furthest = match self {
-            Self::Down => sighting.at_most,
-            Self::Up => sighting.at_least,
-        };
-        furthest.filter(|_| self.window(known) <= self.window_before(known))
+        let (up, down) = known.windows_before;
+        let furthest = self.of(sighting.at_most, sighting.at_least);
+        furthest.filter(|_| self.window(known) <= self.of(down, up))
     }
 
     /// Returns the recommendations that are certainly inside the window at the next pass, and that no pass so
@@ -189,13 +168,12 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
 fn found_since_last(known: &Known<'_>, side: Side) -> (i32, i32) {
     let status = &known.hpa.status;
     let has_set = sighting::rescaled_by(status).is_some();
-    let found = if has_set && status.desired_replicas == known.current {
+    let Bounds { at_least, at_most } = if has_set && status.desired_replicas == known.current {
         Bounds::exactly(known.current)
     } else {
         known.found_now()
     };
-    let Bounds { at_least, at_most } = found;
-    (side.less(at_least, at_most), side.more(at_least, at_most))
+    side.of((at_least, at_most), (at_most, at_least))
 }
 
 /// Returns the observations of the passes in a window of the next pass, apart from those that left the
@@ -231,10 +209,9 @@ fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
 
 /// Returns the bounds of the recommendation that the last pass added to the list.
 pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
-    let of = |side| added(known, sighting, side);
     Bounds {
-        at_least: of(Side::Up),
-        at_most: of(Side::Down),
+        at_least: added(known, sighting, Side::Up),
+        at_most: added(known, sighting, Side::Down),
     }
 }
 
@@ -245,20 +222,13 @@ pub(super) fn extremes(
     sighting: Option<&Sighting>,
     held: &[HeldRecommendation],
 ) -> (Extreme, Extreme) {
-    let ((highest, above), (lowest, below)) = (
-        bounds(known, sighting, held, Side::Down),
-        bounds(known, sighting, held, Side::Up),
-    );
-    (
-        Extreme {
-            at_least: highest,
-            at_most: above,
-        },
-        Extreme {
-            at_least: below,
-            at_most: lowest,
-        },
-    )
+    [Side::Down, Side::Up]
+        .map(|side| {
+            let (certain, possible) = bounds(known, sighting, held, side);
+            let (at_least, at_most) = side.of((certain, possible), (possible, certain));
+            Extreme { at_least, at_most }
+        })
+        .into()
 }
 
 /// Returns two bounds for a side: the bound of the certain recommendations, and the bound of all possible ones.

@@ -79,11 +79,7 @@ pub fn next(
     let mut then = scaled(pass, change.to)?;
     then.snapshot.hpa = hpa_after(pass, how.write_status);
     let next = Pass::with(then, remembered);
-    let kept = Range {
-        min: change.to,
-        max: change.to,
-    };
-    let replicas = whenever(&next).unwrap_or(kept);
+    let replicas = whenever(&next).unwrap_or(Range::exactly(change.to));
     Ok(NextPass {
         verdict: judge(change, replicas),
         replicas,

@@ -119,13 +119,19 @@ pub struct Range {
 }
 
 impl Range {
-    /// Returns the range of the likely and all other possible counts.
-    fn around(likely: i32, possible: impl Iterator<Item = i32>) -> Self {
-        let exactly = |replicas| Self {
+    /// Returns the range of one count.
+    pub(crate) fn exactly(replicas: i32) -> Self {
+        Self {
             min: replicas,
             max: replicas,
-        };
-        possible.map(exactly).fold(exactly(likely), Self::hull)
+        }
+    }
+
+    /// Returns the range of the likely and all other possible counts.
+    fn around(likely: i32, possible: impl Iterator<Item = i32>) -> Self {
+        possible
+            .map(Self::exactly)
+            .fold(Self::exactly(likely), Self::hull)
     }
 
     /// Whether a count is possible.

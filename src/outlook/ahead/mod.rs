@@ -57,11 +57,8 @@ pub(crate) fn ahead(
     let mut last = at(snapshot.now, &likely, &others);
     last.replicas = decision.replicas_after().unwrap_or(last.replicas);
     let mut upcoming = Vec::new();
-    for time in times
-        .range(snapshot.now..)
-        .filter(|time| **time > snapshot.now)
-    {
-        let next = at(*time, &likely, &others);
+    for time in times.into_iter().filter(|time| *time > snapshot.now) {
+        let next = at(time, &likely, &others);
         if (next.replicas, next.range) != (last.replicas, last.range) {
             upcoming.push(next);
             last = next;
@@ -138,15 +135,39 @@ impl<'s> Courses<'s> {
     /// include it already.
     fn end_beyond(&self, time: Timestamp) -> Option<Range> {
         let (_, cut) = self.likely.get(STEPS - 1)?;
-        let goal = self.run.goal();
-        (self.stops.is_none() && *cut <= time).then_some(Range {
-            min: goal,
-            max: goal,
-        })
+        (self.stops.is_none() && *cut <= time).then(|| Range::exactly(self.run.goal()))
     }
 
+    /// Returns the replicas at a time on the likely one, and the range in which others may stop; without stops, the
+    /// memory is known and leads to one course.
     fn at(&self, time: Timestamp) -> Upcoming {
-        self.run.at(time, &self.likely, self.stops.as_deref())
+        let Lookahead {
+            current, desired, ..
+        } = self.run;
+        let likely = self.likely.iter().take_while(|(_, from)| *from <= time);
+        let replicas = likely.last().map_or(current, |(replicas, _)| *replicas);
+        let start = if self.stops.is_none() {
+            replicas
+        } else {
+            current
+        };
+        let all = self.stops.iter().flatten();
+        let open = all.clone().filter(|stop| stop.earliest <= time);
+        let mut range = Range::around(start, open.map(|stop| stop.replicas));
+        // A count that every course is sure to have reached has nothing left before it.
+        let left = all
+            .filter(|stop| stop.latest.is_some_and(|latest| latest <= time))
+            .map(|stop| stop.replicas);
+        match (left.clone().min(), left.max()) {
+            (Some(furthest), _) if desired < current => range.max = range.max.min(furthest),
+            (_, Some(furthest)) if desired > current => range.min = range.min.max(furthest),
+            _ => {}
+        }
+        Upcoming {
+            time,
+            replicas,
+            range: range.hull(Range::exactly(replicas)),
+        }
     }
 }
 
@@ -167,44 +188,8 @@ impl Lookahead<'_> {
 
     /// Returns the count at which a course ends.
     fn goal(&self) -> i32 {
-        let hpa = &self.snapshot.hpa.spec;
-        self.desired.min(hpa.max_replicas).max(hpa.min())
-    }
-
-    /// Returns the replicas at a time on the likely course, and the range in which other courses may stop;
-    /// without stops, the memory is known and leads to one course.
-    fn at(&self, time: Timestamp, course: &[(i32, Timestamp)], stops: Option<&[Stop]>) -> Upcoming {
-        let likely = course.iter().take_while(|(_, from)| *from <= time).last();
-        let replicas = likely.map_or(self.current, |(replicas, _)| *replicas);
-        let start = if stops.is_none() {
-            replicas
-        } else {
-            self.current
-        };
-        let all = stops.unwrap_or_default();
-        let open = all.iter().filter(|stop| stop.earliest <= time);
-        let hull = open.fold((start, start), |(min, max), stop| {
-            (min.min(stop.replicas), max.max(stop.replicas))
-        });
-        // A count that every course is sure to have reached has nothing left before it.
-        let left = all
-            .iter()
-            .filter(|stop| stop.latest.is_some_and(|latest| latest <= time))
-            .map(|stop| stop.replicas);
-        let (down, up) = (self.desired < self.current, self.desired > self.current);
-        let (min, max) = match (left.clone().min(), left.max()) {
-            (Some(furthest), _) if down => (hull.0, hull.1.min(furthest)),
-            (_, Some(furthest)) if up => (hull.0.max(furthest), hull.1),
-            _ => hull,
-        };
-        Upcoming {
-            time,
-            replicas,
-            range: Range {
-                min: min.min(replicas),
-                max: max.max(replicas),
-            },
-        }
+        let spec = &self.snapshot.hpa.spec;
+        self.desired.min(spec.max_replicas).max(spec.min())
     }
 
     /// Returns the counts at which the courses that a memory allows stop, with the bounds of the times.

@@ -84,14 +84,8 @@ impl Exact {
     }
 
     fn combined(&self, sign: Sign, other: &Self) -> Result<Self, UnknownOperandCause> {
-        let Self {
-            numerator: a,
-            denominator: b,
-        } = self;
-        let Self {
-            numerator: c,
-            denominator: d,
-        } = other;
+        let (a, b) = (&self.numerator, &self.denominator);
+        let (c, d) = (&other.numerator, &other.denominator);
         match sign {
             Sign::Plus => Self::new(a * d + c * b, b * d),
             Sign::Minus => Self::new(a * d - c * b, b * d),

@@ -93,31 +93,29 @@ impl Node {
         }
     }
 
+    /// Returns the sides of all comparisons.
+    fn sides(&self) -> Vec<&Operand> {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::sides).collect(),
+            Self::Not(inner) => inner.sides(),
+            Self::Flag(_) => Vec::new(),
+            Self::Compare(left, _, right) => vec![left, right],
+        }
+    }
+
     /// Returns how many sides of comparisons are single fields.
     fn lone_fields(&self) -> usize {
-        match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter().map(Self::lone_fields).sum(),
-            Self::Not(inner) => inner.lone_fields(),
-            Self::Flag(_) => 0,
-            Self::Compare(left, _, right) => {
-                let is_field = |side: &Operand| matches!(side, Operand::Field(_));
-                usize::from(is_field(left)) + usize::from(is_field(right))
-            }
-        }
+        let sides = self.sides().into_iter();
+        sides
+            .filter(|side| matches!(side, Operand::Field(_)))
+            .count()
     }
 
     /// Returns why a comparison has no answer although its fields have values.
     fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<UnknownOperandCause> {
-        match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter().find_map(|part| part.lack(facts)),
-            Self::Not(inner) => inner.lack(facts),
-            Self::Flag(_) => None,
-            Self::Compare(left, _, right) => {
-                let ranges = [left, right].into_iter().map(|it| it.range(facts));
-                let mut lacks = ranges.filter_map(Result::err);
-                lacks.find(|lack| *lack != UnknownOperandCause::Field)
-            }
-        }
+        let sides = self.sides().into_iter();
+        let mut lacks = sides.filter_map(|side| side.range(facts).err());
+        lacks.find(|lack| *lack != UnknownOperandCause::Field)
     }
 }
 
@@ -366,27 +364,28 @@ struct Expected {
     fail_on: Option<&'static str>,
 }
 
+impl Expected {
+    fn read(text: &str, fail_on: Option<&'static str>) -> Result<Self, Error> {
+        let expression = parse(text)?;
+        Ok(Self {
+            expression,
+            fail_on,
+        })
+    }
+}
+
 impl Gate {
     /// Parses the arguments, which needs nothing else.
     pub fn new(args: &ExpectArgs) -> Result<Self, Error> {
         let mut gate = Self::default();
         for text in &args.expect {
-            let expression = parse(text)?;
-            let fail_on = None;
-            gate.expected.push(Expected {
-                expression,
-                fail_on,
-            });
+            gate.expected.push(Expected::read(text, None)?);
         }
         for shorthand in &args.fail_on {
             // Findings are not known here.
             if let FailOn::Condition(shorthand) = shorthand {
                 let (name, text) = meaning(*shorthand);
-                let (expression, fail_on) = (parse(text)?, Some(name));
-                gate.expected.push(Expected {
-                    expression,
-                    fail_on,
-                });
+                gate.expected.push(Expected::read(text, Some(name))?);
             }
         }
         if args.exit_code {
@@ -422,31 +421,24 @@ impl Gate {
 
     /// Checks that the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
-        self.expected
-            .iter()
-            .try_for_each(|Expected { expression, .. }| {
-                expression
-                    .check(spec)
-                    .map_err(|e| unusable(&expression.text, e))
-            })
+        self.expected.iter().try_for_each(|own| {
+            let checked = own.expression.check(spec);
+            checked.map_err(|e| unusable(&own.expression.text, e))
+        })
     }
 
     /// Rejects expectations of a run if none is played.
     pub fn check_without_run(&self) -> Result<(), Error> {
-        self.expected.iter().try_for_each(
-            |Expected {
-                 expression,
-                 fail_on,
-             }| {
-                expression.check_without_run().map_err(|e| match fail_on {
-                    None => unusable(&expression.text, e),
-                    Some(condition) => Error::usage(format!(
-                        "--fail-on {condition} is about a run, and none is played"
-                    ))
-                    .hint(e.hint),
-                })
-            },
-        )
+        self.expected.iter().try_for_each(|own| {
+            let checked = own.expression.check_without_run();
+            checked.map_err(|e| match own.fail_on {
+                None => unusable(&own.expression.text, e),
+                Some(condition) => Error::usage(format!(
+                    "--fail-on {condition} is about a run, and none is played"
+                ))
+                .hint(e.hint),
+            })
+        })
     }
 
     /// Returns all expectations, as they were written.

@@ -202,124 +202,62 @@ mod tests {
     fn an_amount_says_what_it_means_or_is_refused_with_what_to_type() {
         let percent = &build::utilization(70);
         let amount = &build::average("1");
-        let ambiguous = |resource: &str, readings: &str| {
-            format!("ambiguous, because the target of {resource} is a utilization: {readings}")
+        let refusal = |resource: &str, target: &Value, value: &str| {
+            let alternative = |value: &str| format!("<{value}>");
+            check(&metric(resource, target), value, alternative).err()
         };
-        let cores = |unit: &str| {
-            format!(
+        for (resource, target, value) in [
+            ("cpu", percent, "80%"),
+            ("cpu", percent, "800m"),
+            ("cpu", percent, "+20%"),
+            ("cpu", percent, "x2"),
+            ("cpu", percent, "missing"),
+            ("cpu", percent, "0"),
+            ("cpu", amount, "0Mi"),
+            ("memory", percent, "0m"),
+            ("memory", amount, "0n"),
+            ("cpu", percent, "12345678n"),
+            ("cpu", amount, "80"),
+            ("memory", percent, "900Mi"),
+            ("memory", percent, "1G"),
+            ("memory", percent, "81249578666m"),
+        ] {
+            assert_eq!(refusal(resource, target, value), None, "{resource} {value}");
+        }
+        for (resource, value, share, whole) in [
+            ("cpu", "80", "80%", "80 cores is <80000m>"),
+            ("cpu", "1.5", "1.5%", "1.5 cores is <1500m>"),
+            ("cpu", "0.8", "80%", "0.8 cores is <800m>"),
+            ("cpu", "1e1", "10%", "10 cores is <10000m>"),
+            ("cpu", "-0.5", "-0.5%", "-0.5 cores is <-500m>"),
+            ("memory", "900", "900%", "900 bytes is <0.9k>"),
+            ("memory", "2048", "2048%", "2048 bytes is <2Ki>"),
+            ("example.com/gpu", "2", "2%", "an amount of 2 is <2000m>"),
+        ] {
+            let ambiguous = format!(
+                "ambiguous, because the target of {resource} is a utilization: {share} of the request \
+                 is <{share}>, {whole}"
+            );
+            let found = refusal(resource, percent, value);
+            assert_eq!(found, Some(ambiguous), "{resource} {value}");
+        }
+        for (target, unit) in [(amount, "Mi"), (percent, "Ki"), (percent, "k")] {
+            let other = format!(
                 "{unit} is not a unit of cpu, which is measured in cores: 400 thousandths of a core \
                  is <400m>"
-            )
-        };
-        for (resource, target, value, refusal) in [
-            ("cpu", percent, "80%", None),
-            ("cpu", percent, "800m", None),
-            ("cpu", percent, "+20%", None),
-            ("cpu", percent, "x2", None),
-            ("cpu", percent, "missing", None),
-            ("cpu", percent, "0", None),
-            ("cpu", amount, "0Mi", None),
-            ("memory", percent, "0m", None),
-            ("memory", amount, "0n", None),
-            ("cpu", percent, "12345678n", None),
+            );
+            let found = refusal("cpu", target, &format!("400{unit}"));
+            assert_eq!(found, Some(other), "{unit}");
+        }
+        for (value, small) in [
+            ("900", "900 bytes are less than a KiB: 900 MiB is <900Mi>"),
             (
-                "cpu",
-                percent,
-                "80",
-                Some(ambiguous(
-                    "cpu",
-                    "80% of the request is <80%>, 80 cores is <80000m>",
-                )),
-            ),
-            (
-                "cpu",
-                percent,
-                "1.5",
-                Some(ambiguous(
-                    "cpu",
-                    "1.5% of the request is <1.5%>, 1.5 cores is <1500m>",
-                )),
-            ),
-            (
-                "cpu",
-                percent,
-                "0.8",
-                Some(ambiguous(
-                    "cpu",
-                    "80% of the request is <80%>, 0.8 cores is <800m>",
-                )),
-            ),
-            (
-                "cpu",
-                percent,
-                "1e1",
-                Some(ambiguous(
-                    "cpu",
-                    "10% of the request is <10%>, 10 cores is <10000m>",
-                )),
-            ),
-            (
-                "cpu",
-                percent,
-                "-0.5",
-                Some(ambiguous(
-                    "cpu",
-                    "-0.5% of the request is <-0.5%>, -0.5 cores is <-500m>",
-                )),
-            ),
-            ("cpu", amount, "80", None),
-            ("cpu", amount, "400Mi", Some(cores("Mi"))),
-            ("cpu", percent, "400Ki", Some(cores("Ki"))),
-            ("cpu", percent, "400k", Some(cores("k"))),
-            (
-                "memory",
-                percent,
-                "900",
-                Some(ambiguous(
-                    "memory",
-                    "900% of the request is <900%>, 900 bytes is <0.9k>",
-                )),
-            ),
-            (
-                "memory",
-                percent,
-                "2048",
-                Some(ambiguous(
-                    "memory",
-                    "2048% of the request is <2048%>, 2048 bytes is <2Ki>",
-                )),
-            ),
-            (
-                "memory",
-                amount,
-                "900",
-                Some("900 bytes are less than a KiB: 900 MiB is <900Mi>".to_owned()),
-            ),
-            ("memory", percent, "900Mi", None),
-            ("memory", percent, "1G", None),
-            ("memory", percent, "81249578666m", None),
-            (
-                "memory",
-                amount,
                 "400m",
-                Some(
-                    "less than a KiB, because m is a part of a byte: 400 MiB is <400Mi>".to_owned(),
-                ),
-            ),
-            (
-                "example.com/gpu",
-                percent,
-                "2",
-                Some(ambiguous(
-                    "example.com/gpu",
-                    "2% of the request is <2%>, an amount of 2 is <2000m>",
-                )),
+                "less than a KiB, because m is a part of a byte: 400 MiB is <400Mi>",
             ),
         ] {
-            let checked = check(&metric(resource, target), value, |value| {
-                format!("<{value}>")
-            });
-            assert_eq!(checked.err(), refusal, "{resource} {value}");
+            let found = refusal("memory", amount, value);
+            assert_eq!(found.as_deref(), Some(small), "{value}");
         }
         // Other metrics have no unit that is known.
         let other = build::external("queue", &build::average("1"));

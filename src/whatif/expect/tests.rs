@@ -96,19 +96,16 @@ fn what_cannot_be_read_is_shown_where_it_is() {
                   run.last, run.settled";
     let joined = "conditions are joined with and, or, not and parentheses";
     let numbers = "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m";
+    let of_cpu = "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
+                  metric.cpu.value";
+    let ends = "expected a field or a number, but the expression ends here";
+    let no_number = "limited is not a number";
+    let by_itself = "it is true or false by itself: limited, or not limited";
+    let no_share = "desired is a number, but 80% is a percentage";
+    let no_count = "run.short is a duration, but 600 is a number";
     for (text, at, message, hint) in [
-        (
-            "",
-            0,
-            "expected a field or a number, but the expression ends here",
-            pass,
-        ),
-        (
-            "desired <= ",
-            11,
-            "expected a field or a number, but the expression ends here",
-            pass,
-        ),
+        ("", 0, ends, pass),
+        ("desired <= ", 11, ends, pass),
         (
             "desird <= 20",
             0,
@@ -135,18 +132,8 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "20 must be compared",
             "write for instance desired <= 20",
         ),
-        (
-            "limited == true",
-            0,
-            "limited is not a number",
-            "it is true or false by itself: limited, or not limited",
-        ),
-        (
-            "desired < limited",
-            10,
-            "limited is not a number",
-            "it is true or false by itself: limited, or not limited",
-        ),
+        ("limited == true", 0, no_number, by_itself),
+        ("desired < limited", 10, no_number, by_itself),
         ("1 < 2", 0, "both sides are numbers", pass),
         ("desired = 2", 8, "unexpected \"=\"", "write =="),
         ("desired =< 2", 8, "unexpected \"=<\"", "write <="),
@@ -199,18 +186,8 @@ fn what_cannot_be_read_is_shown_where_it_is() {
         ),
         ("desired <= 20x", 11, "\"20x\" is not a number", numbers),
         ("desired <= 1h2", 11, "\"1h2\" is not a number", numbers),
-        (
-            "desired <= 80%",
-            11,
-            "desired is a number, but 80% is a percentage",
-            percent,
-        ),
-        (
-            "80% > desired",
-            0,
-            "desired is a number, but 80% is a percentage",
-            percent,
-        ),
+        ("desired <= 80%", 11, no_share, percent),
+        ("80% > desired", 0, no_share, percent),
         (
             "run.mean <= replay.mean * 90%",
             12,
@@ -223,18 +200,8 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "metric.cpu.utilization is a percentage, but desired is a number",
             percent,
         ),
-        (
-            "run.short < 600",
-            12,
-            "run.short is a duration, but 600 is a number",
-            durations,
-        ),
-        (
-            "600 > run.short",
-            0,
-            "run.short is a duration, but 600 is a number",
-            durations,
-        ),
+        ("run.short < 600", 12, no_count, durations),
+        ("600 > run.short", 0, no_count, durations),
         (
             "desired <= 1h",
             11,
@@ -266,12 +233,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "(run.short) is a duration and cannot divide 3, which is a number",
             durations,
         ),
-        (
-            "limited + 1 > 2",
-            0,
-            "limited is not a number",
-            "it is true or false by itself: limited, or not limited",
-        ),
+        ("limited + 1 > 2", 0, no_number, by_itself),
         (
             "(desired > 2) + 1 > 2",
             0,
@@ -304,12 +266,7 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "the run has no field \"max\"",
             of_run,
         ),
-        (
-            "desired > -",
-            11,
-            "expected a field or a number, but the expression ends here",
-            pass,
-        ),
+        ("desired > -", 11, ends, pass),
         (
             "desired * * 2 > 2",
             10,
@@ -339,15 +296,13 @@ fn what_cannot_be_read_is_shown_where_it_is() {
             "metric.cpu > 2",
             10,
             "missing field of metric \"cpu\"",
-            "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
-             metric.cpu.value",
+            of_cpu,
         ),
         (
             "limited or metric.cpu.usage > 2",
             22,
             "metric \"cpu\" has no field \"usage\"",
-            "there are metric.cpu.desired, metric.cpu.utilization, metric.cpu.averageValue, \
-             metric.cpu.value",
+            of_cpu,
         ),
         (
             "metric.prometheus.googleapis.com|x|counter.averageValue < 50k",
@@ -705,16 +660,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
     ] {
         let expectations: Vec<Expectation> = truths
             .iter()
-            .map(|truth| Expectation {
-                expression: String::new(),
-                fail_on: None,
-                truth: *truth,
-                values: Vec::new(),
-                is_plain: true,
-                lack: None,
-                hint: None,
-                is_of_first_pass: false,
-            })
+            .map(|truth| Expectation::without_fields(String::new(), *truth, None))
             .collect();
         let verdict = ExpectationVerdict::of(&expectations, unchanged);
         assert_eq!(

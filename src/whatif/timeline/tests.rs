@@ -1,7 +1,6 @@
 //! Timelines worked out by hand, from the controller's rules and what is said of the pods and the
 //! load; not from this code.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -121,8 +120,27 @@ fn play_with(
         .expect("the scale can be read"))
 }
 
+fn play_on(snapshot: Snapshot, span: &str, trace: &str) -> Timeline {
+    play_with(snapshot, plan(span, trace), &mut Vec::new()).unwrap()
+}
+
 fn play(world: &World, span: &str, trace: &str) -> Timeline {
-    play_with(world.snapshot(), plan(span, trace), &mut Vec::new()).unwrap()
+    play_on(world.snapshot(), span, trace)
+}
+
+/// Gives a pod a second container like its first one.
+fn add_proxy(pod: &mut Pod) {
+    let mut proxy = pod.containers[0].clone();
+    proxy.name = "proxy".into();
+    pod.containers.push(proxy);
+}
+
+/// Adds the usage of that container, in m.
+fn measure_proxy(item: &mut PodMetrics, used: i64) {
+    item.containers.push(ContainerUsage {
+        name: "proxy".into(),
+        usage: [("cpu".into(), used)].into_iter().collect(),
+    });
 }
 
 /// The counts with the seconds from which on they hold, for each change.
@@ -241,7 +259,7 @@ fn a_trace_is_played_on_until_it_has_settled() {
     let plays = |spec: Json, change: &dyn Fn(&mut Snapshot)| {
         let mut snapshot = World::new(spec, &[50; 8]).snapshot();
         change(&mut snapshot);
-        play_with(snapshot, plan("", "time,cpu\n15s,120m\n"), &mut Vec::new()).unwrap()
+        play_on(snapshot, "", "time,cpu\n15s,120m\n")
     };
     let timeline = plays(json!({}), &|_| ());
     assert_eq!(
@@ -403,30 +421,24 @@ fn containers_keep_their_parts_of_the_load() {
     let pod = build::resource("cpu", &build::average("1"));
     let mut snapshot = World::new(json!({"metrics": [container, pod]}), &[40, 60]).snapshot();
     for item in &mut snapshot.pod_metrics {
-        let proxy = ContainerUsage {
-            name: "proxy".into(),
-            usage: [("cpu".into(), 100)].into_iter().collect(),
-        };
-        item.containers.push(proxy);
+        measure_proxy(item, 100);
     }
     for (trace, proposal) in [
         ("time,cpu\n15s,300m\n", 2),
         ("time,cpu\n15s,600m\n", 4),
         ("time,app=cpu\n15s,200m\n", 4),
     ] {
-        let plan = plan("15s", trace);
-        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
+        let timeline = play_on(snapshot.clone(), "15s", trace);
         assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{trace}");
     }
     // Where nothing was measured, those of the requests.
     snapshot.pod_metrics.clear();
     for pod in &mut snapshot.pods {
-        let mut proxy = pod.containers[0].clone();
-        (proxy.name, proxy.requests.0[0].1) = ("proxy".into(), Amount::int(200, -3));
-        pod.containers.push(proxy);
+        add_proxy(pod);
+        pod.containers[1].requests.0[0].1 = Amount::int(200, -3);
     }
     for (trace, proposal) in [("time,cpu\n0s,300m\n", 2), ("time,cpu\n0s,600m\n", 4)] {
-        let timeline = play_with(snapshot.clone(), plan("15s", trace), &mut Vec::new()).unwrap();
+        let timeline = play_on(snapshot.clone(), "15s", trace);
         assert_eq!(proposals(&timeline)[0], Some(proposal), "{trace}");
     }
 }
@@ -507,7 +519,7 @@ fn what_sleeps_wakes() {
             let condition = json!({"type": "ScaledToZero", "status": "True"});
             snapshot.hpa.status.conditions = vec![serde_json::from_value(condition).unwrap()];
         }
-        play_with(snapshot, plan("45s", trace), &mut Vec::new()).unwrap()
+        play_on(snapshot, "45s", trace)
     };
     let mut world = queue(json!({"type": "AverageValue", "averageValue": "10"}));
     world.replicas = 2;
@@ -545,7 +557,7 @@ fn someone_else_scales_to_0_and_from_it() {
     // Where the controller may scale to 0, that is its own decision, here held by an older recommendation.
     let mut snapshot = World::new(json!({"minReplicas": 0}), &[50, 50]).snapshot();
     snapshot.controller.gates[FeatureGate::HPAScaleToZero] = true;
-    let timeline = play_with(snapshot, plan("90s", load), &mut Vec::new()).unwrap();
+    let timeline = play_on(snapshot, "90s", load);
     assert!(
         timeline.passes.iter().all(|pass| pass.replicas == 2),
         "{:?}",
@@ -610,7 +622,7 @@ fn a_pod_that_is_starting_becomes_ready() {
         }
         snapshot.pod_metrics.truncate(3);
         change(&mut snapshot);
-        play_with(snapshot, plan("10m", ""), &mut Vec::new()).unwrap()
+        play_on(snapshot, "10m", "")
     };
     let ready = |timeline: &Timeline| -> Vec<usize> {
         timeline
@@ -693,18 +705,10 @@ fn pods_go_as_their_controller_takes_them() {
         let mut world = World::new(target, &[50; 11]);
         world.more = foreign("app", "2026-11-21T05:45:00Z");
         let mut snapshot = world.snapshot();
-        let mut young: BTreeMap<&str, &str> = BTreeMap::new();
-        for number in 1..10 {
-            young.insert(
-                [
-                    "web-1", "web-2", "web-3", "web-4", "web-5", "web-6", "web-7", "web-8", "web-9",
-                ][number - 1],
-                "2026-11-21T05:30:00Z",
-            );
-        }
         for pod in &mut snapshot.pods {
-            if let Some(since) = young.get(&*pod.name) {
-                pod.ready.as_mut().unwrap().last_transition_time = since.parse().unwrap();
+            if !["load-0", "web-0", "web-10"].contains(&&*pod.name) {
+                let ready = pod.ready.as_mut().unwrap();
+                ready.last_transition_time = "2026-11-21T05:30:00Z".parse().unwrap();
             }
         }
         let times = plan("1m", "").times;
@@ -1048,14 +1052,8 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
 fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     let mut snapshot =
         World::new(json!({"minReplicas": 2, "maxReplicas": 2}), &[20, 30]).snapshot();
-    let mut proxy = snapshot.pods[0].containers[0].clone();
-    proxy.name = "proxy".into();
-    snapshot.pods[0].containers.push(proxy);
-    let usage = ContainerUsage {
-        name: "proxy".into(),
-        usage: [("cpu".into(), 10)].into_iter().collect(),
-    };
-    snapshot.pod_metrics[0].containers.push(usage);
+    add_proxy(&mut snapshot.pods[0]);
+    measure_proxy(&mut snapshot.pod_metrics[0], 10);
     let load = "time,proxy=cpu\n0s,10m\n15s,missing\n30s,20m\n";
     let player = player(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
     let first = engine::reconcile(&snapshot, &Memory::default());
@@ -1091,11 +1089,7 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
         pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
     }
     for item in &mut snapshot.pod_metrics {
-        let proxy = ContainerUsage {
-            name: "proxy".into(),
-            usage: [("cpu".into(), 10)].into_iter().collect(),
-        };
-        item.containers.push(proxy);
+        measure_proxy(item, 10);
     }
     let strategy = Strategy::RollingUpdate {
         max_surge: Pods(0),
@@ -1286,8 +1280,7 @@ fn a_total_is_kept_until_pods_share_it() {
         });
     }
     for trace in ["time,cpu\n0s,500m\n", "time,cpu\n10s,500m\n"] {
-        let plan = plan("5m", trace);
-        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
+        let timeline = play_on(snapshot.clone(), "5m", trace);
         assert_eq!(timeline.totals.last, 10, "{trace}");
     }
 }
@@ -1302,14 +1295,10 @@ fn a_percentage_is_that_of_the_pods_that_are_ready() {
         pod.ready.as_mut().unwrap().status = ConditionStatus::False;
     }
     for item in &mut snapshot.pod_metrics[..2] {
-        let mut more = item.containers[0].clone();
-        more.name = "proxy".into();
-        item.containers.push(more);
+        measure_proxy(item, 50);
     }
     for pod in &mut snapshot.pods {
-        let mut more = pod.containers[0].clone();
-        more.name = "proxy".into();
-        pod.containers.push(more);
+        add_proxy(pod);
     }
     let used = |trace: &str| -> Vec<Option<i64>> {
         let plan = plan("1m", &format!("time,cpu\n0s,{trace}\n"));
@@ -1329,16 +1318,15 @@ fn a_percentage_is_that_of_the_pods_that_are_ready() {
         let shares = [each, each, 150, 150].map(Some);
         assert_eq!(used(value), shares, "{value}");
     }
-    let later = plan("15s", "time,cpu\n0s,50%\n15s,150%\n");
-    let timeline = play_with(snapshot.clone(), later, &mut Vec::new()).unwrap();
+    let later = "time,cpu\n0s,50%\n15s,150%\n";
+    let timeline = play_on(snapshot.clone(), "15s", later);
     assert_eq!(proposals(&timeline), [Some(4), Some(6)]);
     // Nor does it become load once they are ready.
     let now = snapshot.now;
     for pod in &mut snapshot.pods[2..] {
         pod.start_time = Some(now);
     }
-    let joining = plan("10m", "time,cpu\n0s,0%\n");
-    let timeline = play_with(snapshot, joining, &mut Vec::new()).unwrap();
+    let timeline = play_on(snapshot, "10m", "time,cpu\n0s,0%\n");
     let counted = timeline.passes.iter().map(|pass| pass.ready);
     assert!(counted.clone().max() > counted.clone().min(), "they join");
     assert!(proposals(&timeline).iter().all(|it| *it == Some(0)));
@@ -1348,18 +1336,11 @@ fn a_percentage_is_that_of_the_pods_that_are_ready() {
 #[test]
 fn a_total_is_what_the_pods_use_that_have_a_container() {
     let mut snapshot = World::new(json!({}), &[50, 50, 50, 50]).snapshot();
-    let proxy = |usage: &ContainerUsage| ContainerUsage {
-        name: "proxy".into(),
-        ..usage.clone()
-    };
     for pod in &mut snapshot.pods[2..] {
-        let mut more = pod.containers[0].clone();
-        more.name = "proxy".into();
-        pod.containers.push(more);
+        add_proxy(pod);
     }
     for item in &mut snapshot.pod_metrics[2..] {
-        let more = proxy(&item.containers[0]);
-        item.containers.push(more);
+        measure_proxy(item, 50);
     }
     for trace in ["cpu\n0s,300m", "cpu\n0s,x1", "proxy=cpu\n0s,100m"] {
         let plan = plan("1m", &format!("time,{trace}\n"));
@@ -1383,19 +1364,11 @@ fn a_total_is_what_the_pods_use_that_have_a_container() {
 fn a_stated_total_stays_as_pods_come() {
     let mut snapshot = World::new(json!({}), &[50, 50, 50, 50]).snapshot();
     for place in 2..4 {
-        let mut more = snapshot.pods[place].containers[0].clone();
-        more.name = "proxy".into();
         snapshot.pods[place].start_time = Some(snapshot.now - SignedDuration::from_mins(30));
-        snapshot.pods[place].containers.push(more);
-        let mut more = snapshot.pod_metrics[place].containers[0].clone();
-        more.name = "proxy".into();
-        snapshot.pod_metrics[place].containers.push(more);
+        add_proxy(&mut snapshot.pods[place]);
+        measure_proxy(&mut snapshot.pod_metrics[place], 50);
     }
-    let last = |trace: &str| {
-        let plan = plan("20m", trace);
-        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
-        timeline.totals.last
-    };
+    let last = |trace: &str| play_on(snapshot.clone(), "20m", trace).totals.last;
     let once = last("time,cpu\n15s,800m\n");
     assert_eq!(once, last("time,cpu\n15s,800m\n5m,800m\n"));
     assert_eq!(once, 9);

@@ -129,15 +129,16 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     // Longer ones only take more time.
     let span = args.timeline.span.filter(|span| span.as_secs() < 1000);
     let player = if span.is_some() || trace.is_some() {
+        let usual = JoinTimes::default();
         let times = JoinTimes {
             ready: args.timeline.ready_after.unwrap_or_default(),
-            measured: args.timeline.metrics_after.unwrap_or(METRICS_AFTER),
+            measured: args.timeline.metrics_after.unwrap_or(usual.measured),
         };
         let plan = TimelineOptions {
-            others: Vec::new(),
             span: span.or(Some(PLAYED)),
             trace,
             times,
+            ..TimelineOptions::default()
         };
         let (now, begun) = (SignedDuration::ZERO, &mut input.snapshot);
         let player = Player::new(plan, now, &begun.clone(), begun, None, &mut overrides)?;
@@ -196,9 +197,6 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// How long a pod takes to have metrics by default.
-const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 const PLAYED: SignedDuration = SignedDuration::from_mins(5);
 

@@ -25,7 +25,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::whatif::overrides::Assumptions;
-use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Totals, Trace};
+use kubectl_hpa::whatif::timeline::{TimelineOptions, Totals, Trace};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -67,10 +67,10 @@ fn replay(name: &str, step: usize) -> [Counts; 2] {
     let sampled = sampled.filter(|load| load.time >= start);
     let trace = Some(Arc::new(trajectories::trace(sampled, start)));
     let options = TimelineOptions {
-        others: Vec::new(),
         span: Some(span),
         trace,
         times: TIMES,
+        ..TimelineOptions::default()
     };
     let input = Input {
         snapshot: snapshot.clone(),
@@ -156,16 +156,9 @@ fn trace(loads: &[Option<u16>]) -> Arc<Trace> {
 }
 
 fn plan(input: &Input, loads: &[Option<u16>]) -> Plan {
-    let second = SignedDuration::from_secs(1);
-    let times = JoinTimes {
-        ready: second * 10,
-        measured: second * 30,
-    };
     let options = TimelineOptions {
-        others: Vec::new(),
-        span: None,
         trace: Some(trace(loads)),
-        times,
+        ..TimelineOptions::default()
     };
     Plan::new(options, input.clone(), true)
 }
@@ -1122,10 +1115,9 @@ fn a_past_load_begins_with_pods_that_are_ready() {
             writeln!(text, "2026-11-{day}T{time}:00Z,{load}m,{count},{ready}").unwrap();
         }
         let options = TimelineOptions {
-            others: Vec::new(),
-            span: None,
             trace: Some(Arc::new(Trace::read(text.as_bytes(), "the load").unwrap())),
             times: TIMES,
+            ..TimelineOptions::default()
         };
         let plan = Plan::new(options, input.clone(), true);
         let words = ["web"].iter().chain(assumed);

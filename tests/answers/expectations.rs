@@ -35,7 +35,7 @@ use kubectl_hpa::whatif::expect::{
 };
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, Point, Timeline, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{Point, Timeline, TimelineOptions, Trace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -283,21 +283,10 @@ fn run_of(
     args: &ExpectArgs,
 ) -> (Timeline, Vec<Expectation>, ExpectationVerdict) {
     let trace = load.map(|text| Trace::read(text.as_bytes(), "load.csv").expect("a trace"));
-    let second = SignedDuration::from_secs(1);
-    let span = if load.is_none() {
-        Some(second * 600)
-    } else {
-        None
-    };
-    let times = JoinTimes {
-        ready: second * 10,
-        measured: second * 30,
-    };
     let options = TimelineOptions {
-        span,
+        span: load.is_none().then_some(SignedDuration::from_mins(10)),
         trace: trace.map(Arc::new),
-        others: Vec::new(),
-        times,
+        ..TimelineOptions::default()
     };
     let plan = Plan::new(options, input.clone(), true);
     let assumptions = Assumptions::read(&Overrides::default()).expect("no overrides");

@@ -31,7 +31,7 @@ use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadC
 use kubectl_hpa::version::FeatureGate;
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::Override;
-use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{TimelineOptions, Trace};
 use recorded::{Case, first_difference};
 use serde_json::{Value, json};
 
@@ -1103,13 +1103,8 @@ fn running_pods_get_values_where_there_are_none() {
         let missing = common::assumed(["--missing=1"]).expect("assumptions");
         let trace = Trace::read(b"time,cpu\n0s,400m\n1m,400m\n", "load.csv").expect("a trace");
         let options = TimelineOptions {
-            others: Vec::new(),
-            span: None,
             trace: Some(Arc::new(trace)),
-            times: JoinTimes {
-                ready: SignedDuration::from_secs(10),
-                measured: SignedDuration::from_secs(30),
-            },
+            ..TimelineOptions::default()
         };
         let plan = Plan::new(options, input.clone(), true);
         let plan = plan.beside(std::iter::once(&missing), None);

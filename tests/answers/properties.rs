@@ -34,7 +34,7 @@ use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::expect::{Expression, Fact, Field, MetricField, PassFacts};
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{TimelineOptions, Trace};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -171,15 +171,10 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
         .map(Arc::new);
     let period = snapshot.controller.sync_period;
     let play = |passes: i32| {
-        let second = SignedDuration::from_secs(1);
         let plan = TimelineOptions {
-            others: Vec::new(),
             span: Some(period.saturating_mul(passes)),
             trace: trace.clone(),
-            times: JoinTimes {
-                ready: second * 10,
-                measured: second * 30,
-            },
+            ..TimelineOptions::default()
         };
         let mut snapshot = snapshot.clone();
         let player = match common::player(plan, &mut snapshot) {

@@ -23,7 +23,7 @@ use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::whatif::overrides::Assumptions;
 use kubectl_hpa::whatif::thresholds::thresholds;
-use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+use kubectl_hpa::whatif::timeline::{TimelineOptions, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -93,20 +93,11 @@ fn compared<T>(
     );
     let input = common::read(&build::list(items)).unwrap();
     let trace = Some(Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap()));
-    let times = JoinTimes {
-        ready: SignedDuration::from_secs(10),
-        measured: SignedDuration::from_secs(30),
+    let options = TimelineOptions {
+        trace,
+        ..TimelineOptions::default()
     };
-    let plan = Plan::new(
-        TimelineOptions {
-            span: None,
-            trace,
-            others: Vec::new(),
-            times,
-        },
-        input,
-        false,
-    );
+    let plan = Plan::new(options, input, false);
     let assumptions = Assumptions::read(&Overrides::default()).unwrap();
     let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
     let first = backtest

@@ -86,10 +86,10 @@ fn check(name: &str) -> Share {
         snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
         let play = |trace| {
             let plan = TimelineOptions {
-                others: Vec::new(),
                 span: Some(span),
                 trace,
                 times: TIMES,
+                ..TimelineOptions::default()
             };
             let player = common::player(plan, &mut snapshot.clone()).unwrap();
             player.play(&snapshot, &decision).unwrap().unwrap().passes
@@ -183,10 +183,9 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
         }
         let span = SignedDuration::from_mins(20);
         let plan = TimelineOptions {
-            others: Vec::new(),
             span: Some(span),
-            trace: None,
             times: TIMES,
+            ..TimelineOptions::default()
         };
         let player = common::player(plan, snapshot).unwrap();
         let timeline = player.play(snapshot, &first).unwrap().unwrap();
@@ -262,10 +261,10 @@ fn a_trace_begins_as_with_the_flag() {
             let table = format!("time,{column}\n0s,{text}\n");
             let trace = Trace::read(table.as_bytes(), "the load").unwrap();
             let plan = TimelineOptions {
-                others: Vec::new(),
                 span: Some(SignedDuration::from_mins(1)),
                 trace: Some(Arc::new(trace)),
                 times: TIMES,
+                ..TimelineOptions::default()
             };
             let [mut flagged, mut traced] = [(); 2].map(|()| snapshot.clone());
             let is_refused = set_metric(&mut flagged, place, spec, value).is_err()

@@ -3,8 +3,6 @@
 use std::env::VarError;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-
 use super::Scenario;
 use crate::args::{ExpectArgs, FailOn, NamedRequest, Predict, PredictOutput, Report, TimelineArgs};
 use crate::backtest::{NamedSpec, Search};
@@ -18,12 +16,6 @@ use crate::snapshot::load::Load;
 use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
 use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
-
-/// The time that a new pod takes to become ready, unless it is known.
-const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
-
-/// The time that a new pod takes until it has metrics.
-const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// Reads the command line; the objects are those of `-f`, and `None` means a cluster.
 pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Error> {
@@ -142,15 +134,16 @@ pub(super) fn timeline_options(
     let recorded = load
         .and_then(|load| load.metrics_after)
         .map(|after| after.0);
+    let usual = JoinTimes::default();
     let times = JoinTimes {
-        ready: args.ready_after.unwrap_or(READY_AFTER),
-        measured: args.metrics_after.or(recorded).unwrap_or(METRICS_AFTER),
+        ready: args.ready_after.unwrap_or(usual.ready),
+        measured: args.metrics_after.or(recorded).unwrap_or(usual.measured),
     };
     Ok(TimelineOptions {
-        others: Vec::new(),
         span: args.span,
         trace: trace.transpose()?,
         times,
+        ..TimelineOptions::default()
     })
 }
 

@@ -83,7 +83,6 @@ pub(super) fn vary_on(
 mod tests {
     use std::sync::Arc;
 
-    use jiff::SignedDuration;
     use serde_json::json;
 
     use super::vary_on;
@@ -92,7 +91,7 @@ mod tests {
     use crate::command::Terminal;
     use crate::saved::testing::input;
     use crate::whatif::overrides::Assumptions;
-    use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
+    use crate::whatif::timeline::{TimelineOptions, Trace};
 
     #[test]
     fn one_thread_and_several_find_the_same() {
@@ -104,15 +103,9 @@ mod tests {
             b"time,queue_depth\n1m,80\n3m,20\n9m,150\n20m,5\n",
             "load.csv",
         );
-        let second = SignedDuration::from_secs(1);
         let timeline = TimelineOptions {
-            others: Vec::new(),
-            span: None,
             trace: Some(Arc::new(trace.unwrap())),
-            times: JoinTimes {
-                ready: second * 10,
-                measured: second * 30,
-            },
+            ..TimelineOptions::default()
         };
         let plan = Plan::new(timeline, observed, true);
         let vary = [

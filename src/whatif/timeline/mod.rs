@@ -46,8 +46,18 @@ pub struct JoinTimes {
     pub measured: SignedDuration,
 }
 
+impl Default for JoinTimes {
+    /// Returns the times of a pod of which nothing else is known.
+    fn default() -> Self {
+        Self {
+            ready: SignedDuration::from_secs(10),
+            measured: SignedDuration::from_secs(30),
+        }
+    }
+}
+
 /// The options of a timeline.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TimelineOptions {
     /// The time to play; `None` to play to the end of the trace and on until the replicas settle.
     pub span: Option<SignedDuration>,

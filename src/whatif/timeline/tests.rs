@@ -87,14 +87,10 @@ fn plan(span: &str, trace: &str) -> TimelineOptions {
     let duration =
         |text: &str| -> SignedDuration { crate::apimachinery::go::parse_duration(text).unwrap() };
     TimelineOptions {
-        others: Vec::new(),
         span: (!span.is_empty()).then(|| duration(span)),
         trace: (!trace.is_empty())
             .then(|| Arc::new(Trace::read(trace.as_bytes(), "load.csv").unwrap())),
-        times: JoinTimes {
-            ready: duration("10s"),
-            measured: duration("30s"),
-        },
+        ..TimelineOptions::default()
     }
 }
 

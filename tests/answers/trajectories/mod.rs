@@ -33,7 +33,7 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
 use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::snapshot::input::Input;
-use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions};
+use kubectl_hpa::whatif::timeline::TimelineOptions;
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, moments, passes, replay};
 
@@ -334,15 +334,10 @@ impl Announced {
     /// Compares the change after the next pass with the one of a run over an unchanged load, if the metrics keep asking
     /// for the same in it.
     fn play(&mut self, pass: &pass::Pass) {
-        let seconds = SignedDuration::from_secs;
         let options = TimelineOptions {
-            others: Vec::new(),
-            span: Some(seconds(600)),
-            trace: None,
-            times: JoinTimes {
-                ready: seconds(8),
-                measured: seconds(20),
-            },
+            span: Some(SignedDuration::from_secs(600)),
+            times: trajectories::TIMES,
+            ..TimelineOptions::default()
         };
         let plan = Plan::new(options, pass.input.clone(), true);
         let mut run = plan.prepare(&common::assumed([""; 0]).unwrap()).unwrap();

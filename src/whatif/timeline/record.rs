@@ -163,7 +163,8 @@ mod tests {
     use super::{Record, Sample};
 
     fn samples(values: &[(i64, i32)]) -> Vec<Sample<i32>> {
-        let sample = |(at, n): &(i64, i32)| Sample::known(SignedDuration::from_secs(*at), 0, *n);
+        let time = SignedDuration::from_secs;
+        let sample = |(at, n): &(i64, i32)| Sample::new(time(*at), 0, Some(*n));
         values.iter().map(sample).collect()
     }
 

@@ -16,12 +16,8 @@ pub(super) struct Sample<T> {
 }
 
 impl<T> Sample<T> {
-    pub(super) fn known(time: SignedDuration, line: u64, value: T) -> Self {
-        Self {
-            time,
-            line,
-            value: Some(value),
-        }
+    pub(super) fn new(time: SignedDuration, line: u64, value: Option<T>) -> Self {
+        Self { time, line, value }
     }
 }
 
@@ -98,11 +94,7 @@ pub(super) fn regular<T>(
         .peek()
         .filter(|first| first.time.saturating_sub(start) > late)
     {
-        with_gaps.push(Sample {
-            time: start,
-            line: first.line,
-            value: None,
-        });
+        with_gaps.push(Sample::new(start, first.line, None));
     }
     while let Some(sample) = rest.next() {
         let (time, line) = (sample.time.saturating_add(step), sample.line);
@@ -110,11 +102,7 @@ pub(super) fn regular<T>(
         let is_late = next.saturating_sub(sample.time) > late;
         with_gaps.push(sample);
         if is_late {
-            with_gaps.push(Sample {
-                time,
-                line,
-                value: None,
-            });
+            with_gaps.push(Sample::new(time, line, None));
         }
     }
     *samples = with_gaps;
@@ -136,13 +124,19 @@ mod tests {
     fn samples(times: &[i64]) -> Vec<Sample<i64>> {
         times
             .iter()
-            .map(|at| Sample::known(seconds(*at), 0, *at))
+            .map(|at| Sample::new(seconds(*at), 0, Some(*at)))
             .collect()
     }
 
     fn gaps(samples: &[Sample<i64>]) -> Vec<i64> {
         let gaps = samples.iter().filter(|sample| sample.value.is_none());
         gaps.map(|sample| sample.time.as_secs()).collect()
+    }
+
+    /// Returns the number of gaps until some time, and their length in seconds.
+    fn total(columns: &[&[Sample<i64>]], end: i64) -> (usize, i64) {
+        let found = Gaps::of(columns.iter().copied(), (ZERO, seconds(end)));
+        (found.count, found.total.as_secs())
     }
 
     #[test]
@@ -155,14 +149,7 @@ mod tests {
         let end = all[all.len() - 1].time;
         assert_eq!(regular(&mut all, ZERO, end), Some(seconds(30)));
         assert_eq!(gaps(&all), [240]);
-        let found = Gaps::of([&*all].into_iter(), (ZERO, end));
-        assert_eq!(
-            found,
-            Gaps {
-                count: 1,
-                total: seconds(30)
-            }
-        );
+        assert_eq!(total(&[&*all], end.as_secs()), (1, 30));
     }
 
     #[test]
@@ -171,14 +158,7 @@ mod tests {
         let mut all = samples(&times);
         assert_eq!(regular(&mut all, ZERO, seconds(900)), Some(seconds(30)));
         assert_eq!(gaps(&all), [0, 750]);
-        let found = Gaps::of([&*all].into_iter(), (ZERO, seconds(900)));
-        assert_eq!(
-            found,
-            Gaps {
-                count: 2,
-                total: seconds(450)
-            }
-        );
+        assert_eq!(total(&[&*all], 900), (2, 450));
     }
 
     #[test]
@@ -196,31 +176,12 @@ mod tests {
     #[test]
     fn gaps_of_several_metrics_count_once_and_as_far_as_is_played() {
         let mut one = samples(&[0, 10]);
-        one.push(Sample {
-            time: seconds(20),
-            line: 0,
-            value: None,
-        });
-        let gaps = |end| Gaps::of([&*one].into_iter(), (ZERO, seconds(end)));
-        assert_eq!(
-            gaps(50),
-            Gaps {
-                count: 1,
-                total: seconds(30)
-            }
-        );
-        assert_eq!(gaps(20), Gaps::default());
+        one.push(Sample::new(seconds(20), 0, None));
+        assert_eq!(total(&[&*one], 50), (1, 30));
+        assert_eq!(total(&[&*one], 20), (0, 0));
         let mut other = samples(&[0, 15, 40]);
         other[1].value = None;
-        let both = [&*one, &*other].into_iter();
         // From 15 to 40 in the other, and from 20 on in the first.
-        let found = Gaps::of(both, (ZERO, seconds(50)));
-        assert_eq!(
-            found,
-            Gaps {
-                count: 1,
-                total: seconds(35)
-            }
-        );
+        assert_eq!(total(&[&*one, &*other], 50), (1, 35));
     }
 }

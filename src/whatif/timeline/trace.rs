@@ -190,7 +190,7 @@ impl Trace {
         self.last = time;
         for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
             let bad = |why| origin.bad(line, why);
-            let sample = |count| Sample::known(time, line, count);
+            let sample = |count| Sample::new(time, line, Some(count));
             match title {
                 Title::Time => {}
                 Title::Replicas => {
@@ -461,11 +461,7 @@ impl MetricColumn {
             value,
             text: text.into(),
         });
-        self.samples.push(Sample {
-            time,
-            line,
-            value: typed,
-        });
+        self.samples.push(Sample::new(time, line, typed));
         Ok(())
     }
 }

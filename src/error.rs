@@ -5,6 +5,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::time::Duration;
 
+use crate::numbers::first_few;
+
 /// The exit code of an error, as documented in docs/exit-codes.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -128,11 +130,11 @@ pub(crate) fn docs(page: &str) -> String {
 }
 
 /// Returns the first items of a list that may be long, and the number of the others, as text.
-pub(crate) fn listed<S: Borrow<str>>(all: &[S]) -> String {
+pub(crate) fn listed<S: AsRef<str> + Borrow<str>>(all: &[S]) -> String {
     const SHOWN: usize = 10;
-    let shown = all[..all.len().min(SHOWN)].join(", ");
-    match all.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    if all.len() > SHOWN {
+        first_few(all, SHOWN)
+    } else {
+        all.join(", ")
     }
 }

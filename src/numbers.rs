@@ -266,12 +266,17 @@ pub(crate) fn list<T: Borrow<str>>(parts: &[T]) -> String {
     }
 }
 
-/// The first few of some texts, and the number of the others: `a, b and 3 more`.
-pub(crate) fn first_few<T: AsRef<str>>(texts: &[T], most: usize) -> String {
+/// The first few of some texts, and the number of the others: `a`, `b`, `3 more`.
+pub(crate) fn shortened<T: AsRef<str>>(texts: &[T], most: usize) -> Vec<String> {
     let first = texts.iter().take(most).map(|text| text.as_ref().to_owned());
     let others = texts.len().saturating_sub(most);
     let more = (others > 0).then(|| format!("{others} more"));
-    list(&Vec::from_iter(first.chain(more)))
+    first.chain(more).collect()
+}
+
+/// The same as a list: `a, b and 3 more`.
+pub(crate) fn first_few<T: AsRef<str>>(texts: &[T], most: usize) -> String {
+    list(&shortened(texts, most))
 }
 
 #[cfg(test)]

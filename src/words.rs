@@ -8,7 +8,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Fill, Filled, MetricStep};
 use crate::numbers::{age, border};
 pub(crate) use crate::numbers::{
-    count, duration, first_few, list, long, number, part, percent, quantity,
+    count, duration, first_few, list, long, number, part, percent, quantity, shortened,
 };
 pub(crate) use crate::outlook::lacking;
 use crate::snapshot::surroundings::Surroundings;

@@ -28,11 +28,7 @@ pub(crate) fn them(n: usize) -> &'static str {
 
 /// Returns the first of some names, and the number of the others.
 pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
-    let first = names.first().map_or("", AsRef::as_ref);
-    match names.len() {
-        0 | 1 => first.to_owned(),
-        all => format!("{first} and {} more", all - 1),
-    }
+    first_few(names, 1)
 }
 
 /// Returns the first few of some names.

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use crate::words::shortened;
+
 /// The number of events that are named.
 const NAMED: usize = 3;
 
@@ -92,14 +94,7 @@ impl ChartSeries {
 pub(crate) fn named<'t>(all: impl Iterator<Item = &'t str>) -> String {
     let mut seen = HashSet::new();
     let texts: Vec<&str> = all.filter(|text| seen.insert(*text)).collect();
-    let more = texts.len().saturating_sub(NAMED);
-    let named: Vec<String> = texts
-        .iter()
-        .take(NAMED)
-        .map(|text| (*text).to_owned())
-        .chain((more > 0).then(|| format!("{more} more")))
-        .collect();
-    named.join(", ")
+    shortened(&texts, NAMED).join(", ")
 }
 
 /// Returns round numbers from one place to another, at most `most` and otherwise as many as fit: one, two

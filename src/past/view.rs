@@ -42,18 +42,9 @@ impl View {
 
     /// Every side.
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        let sides = [BoundSide::Low, BoundSide::High];
-        let usages = [Some(0), Some(HEIGHTS)]
-            .into_iter()
-            .flat_map(move |usage| sides.map(|measured| (usage, measured)));
-        usages.flat_map(|(usage, measured)| {
-            [(BoundSide::Low, false), (BoundSide::High, true)].map(|(time, is_later)| Self {
-                time,
-                is_later,
-                usage,
-                measured,
-            })
-        })
+        let is_side = |state: &Self| ![state.time, state.measured].contains(&BoundSide::Likely);
+        let sides = Self::states().filter(is_side);
+        sides.flat_map(|state| [0, HEIGHTS].map(|share| state.with_share(share)))
     }
 
     /// Returns the possible states, apart from the usage; the most likely first.

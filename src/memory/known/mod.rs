@@ -57,7 +57,7 @@ pub(super) struct Known<'k> {
     /// The known creation times of the pods that the target still has.
     pub(super) pods_created: Vec<Timestamp>,
     /// The events about the HPA that the controller's recorder has accepted.
-    recorder: Recorder,
+    pub(super) recorder: Recorder,
     /// The time of the last failed rescale, if events report one.
     rescale_failed: Option<Timestamp>,
     /// The time since which passes over the current spec have left the status unchanged; `None` if there may
@@ -164,13 +164,8 @@ impl Known<'_> {
         let failed = self
             .rescale_failed
             .is_some_and(|failed| failed.plus(SECOND) >= time);
-        let is_told = || self.drops_no_event_since(time) && !failed;
+        let is_told = || self.recorder.drops_none_since(time) && !failed;
         self.has_been("AbleToScale", "True", time) || is_told()
-    }
-
-    /// Whether the recorder, which limits the rate of events about one object, cannot have dropped one since some time.
-    pub(super) fn drops_no_event_since(&self, time: Timestamp) -> bool {
-        self.recorder.drops_none_since(time)
     }
 
     /// Returns the time at which the status was written, if no pass can have run since.

@@ -31,6 +31,22 @@ fn led_until(acquired: i64, renewed: i64) -> Evidence {
     }
 }
 
+/// Returns the evidence of these events.
+fn by(events: Vec<Event>) -> Evidence {
+    Evidence {
+        events,
+        ..Evidence::default()
+    }
+}
+
+/// Returns the evidence of these passes.
+fn saw(seen: Vec<SeenPass>) -> Evidence {
+    Evidence {
+        seen,
+        ..Evidence::default()
+    }
+}
+
 fn seen(time: i64, until: i64) -> SeenPass {
     pass((8, 8), time, until)
 }
@@ -128,43 +144,18 @@ fn the_first_status_of_an_hpa_is_of_its_first_pass() {
     assert_eq!(first(100, 73, Evidence::default()), Some((8, 100)));
     assert_eq!(first(100, 72, Evidence::default()), None);
     // An earlier status was the first.
-    let seen = |replicas| {
-        let seen = vec![SeenPass {
-            replicas,
-            ..seen(90, 100)
-        }];
-        Evidence {
-            seen,
-            ..Evidence::default()
-        }
+    let earlier = |replicas| SeenPass {
+        replicas,
+        ..seen(90, 100)
     };
-    assert_eq!(first(100, 73, seen(Some(5))), Some((5, 90)));
-    assert_eq!(first(100, 73, seen(None)), None);
+    let found = |replicas| first(100, 73, saw(vec![earlier(replicas)]));
+    assert_eq!((found(Some(5)), found(None)), (Some((5, 90)), None));
     // Its status could not be written, or there was another HPA of the name.
     let lost = event("u", "FailedUpdateStatus", "", 99);
-    assert_eq!(
-        first(
-            100,
-            73,
-            Evidence {
-                events: vec![lost],
-                ..Evidence::default()
-            }
-        ),
-        None
-    );
     let other = event("other", "SuccessfulRescale", "", 60);
-    assert_eq!(
-        first(
-            100,
-            73,
-            Evidence {
-                events: vec![other],
-                ..Evidence::default()
-            }
-        ),
-        None
-    );
+    for event in [lost, other] {
+        assert_eq!(first(100, 73, by(vec![event])), None);
+    }
 }
 
 #[test]
@@ -270,11 +261,7 @@ fn a_spec_as_old_as_an_hpa_that_replaced_another_has_changed() {
     let mut hpa = state((100, 0, 8, None));
     hpa.written.spec = hpa.written.created;
     let changed = |events, time| {
-        let evidence = Evidence {
-            events,
-            ..Evidence::default()
-        };
-        known(&hpa, &evidence, "v1.36", 101).spec_may_have_changed_since(second(time))
+        known(&hpa, &by(events), "v1.36", 101).spec_may_have_changed_since(second(time))
     };
     assert!(!changed(vec![], 1));
     assert!(!changed(vec![event("u", "Other", "", 0)], 1));
@@ -298,11 +285,7 @@ fn passes_in_close_succession_are_of_one_controller() {
         ("v1.37", vec![98], 97),
         ("v1.37", vec![97], 99),
     ] {
-        let seen = times.iter().map(|time| seen(*time, time + 1)).collect();
-        let evidence = Evidence {
-            seen,
-            ..Evidence::default()
-        };
+        let evidence = saw(times.iter().map(|time| seen(*time, time + 1)).collect());
         let found = known(&hpa, &evidence, version, 101).still_running_since();
         assert_eq!(found.map(since), Some(want), "{version} {times:?}");
     }
@@ -327,33 +310,29 @@ fn a_counted_rescale_shows_that_the_controller_was_running() {
     assert_eq!(running(&hpa), None);
 }
 
+/// Whether the controller may have restarted since some time, and whether it may have before the last status.
+fn may_have_restarted(known: &Known<'_>, since: i64) -> (bool, bool) {
+    let since = second(since);
+    (
+        known.may_have_restarted_since(since),
+        known.may_have_restarted_unseen_since(since),
+    )
+}
+
 /// The first pass of another leader comes 13 s after the last pass at the earliest.
 #[test]
 fn a_controller_may_have_restarted_since() {
     let hpa = state((100, 50, 8, None));
-    let evidence = Evidence {
-        seen: vec![seen(70, 85), seen(85, 100)],
-        ..Evidence::default()
-    };
-    for (now, time, restarted, unseen) in [
-        (112, 69, false, false),
-        (112, 68, true, true),
+    let evidence = saw(vec![seen(70, 85), seen(85, 100)]);
+    for (now, time, restarted) in [
+        (112, 69, (false, false)),
+        (112, 68, (true, true)),
         // A restart after the status is possible now, but not before it.
-        (113, 69, true, false),
-        (113, 68, true, true),
+        (113, 69, (true, false)),
+        (113, 68, (true, true)),
     ] {
         let known = known(&hpa, &evidence, "v1.36", now);
-        let time = second(time);
-        assert_eq!(
-            known.may_have_restarted_since(time),
-            restarted,
-            "{now} {time}"
-        );
-        assert_eq!(
-            known.may_have_restarted_unseen_since(time),
-            unseen,
-            "{now} {time}"
-        );
+        assert_eq!(may_have_restarted(&known, time), restarted, "{now} {time}");
     }
 }
 
@@ -362,27 +341,17 @@ fn a_controller_may_have_restarted_since() {
 #[test]
 fn a_lease_shows_when_the_controller_started() {
     let hpa = state((100, 50, 8, None));
-    for (acquired, time, restarted, unseen) in [
-        (60, 60, true, true),
-        (60, 61, false, false),
-        (101, 60, true, true),
-        (101, 101, true, true),
-        (101, 102, false, false),
-        (102, 60, true, false),
+    for (acquired, time, restarted) in [
+        (60, 60, (true, true)),
+        (60, 61, (false, false)),
+        (101, 60, (true, true)),
+        (101, 101, (true, true)),
+        (101, 102, (false, false)),
+        (102, 60, (true, false)),
     ] {
         let evidence = led(acquired);
-        let known = known(&hpa, &evidence, "v1.36", 110);
-        let time = second(time);
-        assert_eq!(
-            known.may_have_restarted_since(time),
-            restarted,
-            "{acquired} {time}"
-        );
-        assert_eq!(
-            known.may_have_restarted_unseen_since(time),
-            unseen,
-            "{acquired} {time}"
-        );
+        let found = may_have_restarted(&known(&hpa, &evidence, "v1.36", 110), time);
+        assert_eq!(found, restarted, "{acquired} {time}");
     }
     // A lease that has expired shows nothing.
     let evidence = led_until(60, 94);
@@ -404,40 +373,21 @@ fn a_history_may_have_been_lost_with_an_earlier_hpa() {
     ] {
         let evidence = Evidence { events, ..led(20) };
         let known = known(&hpa, &evidence, "v1.36", 101);
-        assert_eq!(
-            known.may_have_restarted_since(second(time)),
-            restarted,
-            "{time}"
-        );
-        assert_eq!(
-            known.may_have_restarted_unseen_since(second(time)),
-            restarted,
-            "{time}"
-        );
-        assert_eq!(
-            known.nothing_before().map(since),
-            Some(nothing_before),
-            "{time}"
-        );
+        let found = may_have_restarted(&known, time);
+        assert_eq!(found, (restarted, restarted), "{time}");
+        let start = known.nothing_before().map(since);
+        assert_eq!(start, Some(nothing_before), "{time}");
     }
     let evidence = led(50);
-    assert_eq!(
-        known(&hpa, &evidence, "v1.36", 101)
-            .nothing_before()
-            .map(since),
-        Some(50)
-    );
+    let start = known(&hpa, &evidence, "v1.36", 101).nothing_before();
+    assert_eq!(start.map(since), Some(50));
 }
 
 #[test]
 fn a_status_lags_behind_one_that_could_not_be_written() {
     let mut hpa = state((100, 50, 8, None));
     let lags = |hpa: &Hpa, lost| {
-        let events = vec![event("u", "FailedUpdateStatus", "", lost)];
-        let evidence = Evidence {
-            events,
-            ..Evidence::default()
-        };
+        let evidence = by(vec![event("u", "FailedUpdateStatus", "", lost)]);
         let known = known(hpa, &evidence, "v1.36", 130);
         (known.status_may_lag(), known.status_since.map(since))
     };
@@ -468,11 +418,7 @@ fn what_was_seen_may_be_of_an_older_spec() {
     ] {
         let mut hpa = state((100, 50, 8, None));
         hpa.written.spec = spec.map(second);
-        let seen = until.map(|until| seen(10, until)).into_iter().collect();
-        let evidence = Evidence {
-            seen,
-            ..Evidence::default()
-        };
+        let evidence = saw(until.map(|until| seen(10, until)).into_iter().collect());
         let found = known(&hpa, &evidence, "v1.36", 101).seen_is_outdated();
         assert_eq!(found, outdated, "{spec:?} {until:?}");
     }
@@ -645,15 +591,9 @@ fn statuses_are_written_by_passes() {
         (vec![seen(70, 85), kept, seen(90, 100)], vec![70, 90, 100]),
         (vec![seen(85, 100), seen(100, 101)], vec![85, 100]),
     ] {
-        let evidence = Evidence {
-            seen,
-            ..Evidence::default()
-        };
-        let found: Vec<i64> = known(&hpa, &evidence, "v1.36", 101)
-            .writes()
-            .map(since)
-            .collect();
-        assert_eq!(found, want);
+        let evidence = saw(seen);
+        let known = known(&hpa, &evidence, "v1.36", 101);
+        assert_eq!(Vec::from_iter(known.writes().map(since)), want);
     }
 }
 
@@ -663,15 +603,11 @@ fn each_side_of_another_hpa_of_the_name_has_its_events() {
     let message = "New size: 4; reason: cpu above target";
     let mut own = event("u", "SuccessfulRescale", message, 80);
     own.count = 3;
-    let events = vec![
+    let evidence = by(vec![
         own,
         event("u", "Other", "", 90),
         event("other", "SuccessfulRescale", message, 70),
-    ];
-    let evidence = Evidence {
-        events,
-        ..Evidence::default()
-    };
+    ]);
     let known = known(&hpa, &evidence, "v1.36", 101);
     assert_eq!(known.recorder.used, 4);
     assert!(known.replaces_another);
@@ -712,18 +648,12 @@ fn events_report_rescales() {
             gap: false,
         };
         assert_eq!(found, [one], "{reason}");
-        assert_eq!(
-            rescales(&[&event("u", "Other", &message, 80)]),
-            [],
-            "{reason}"
-        );
+        let other = event("u", "Other", &message, 80);
+        assert_eq!(rescales(&[&other]), [], "{reason}");
     }
     for message in ["New size: x; reason: y", "New size: 4", "4; reason: y"] {
-        assert_eq!(
-            rescales(&[&event("u", "SuccessfulRescale", message, 80)]),
-            [],
-            "{message}"
-        );
+        let unreadable = event("u", "SuccessfulRescale", message, 80);
+        assert_eq!(rescales(&[&unreadable]), [], "{message}");
     }
 }
 
@@ -804,12 +734,8 @@ fn rescales_show_that_the_controller_ran() {
         )
     };
     let ran = |events: Vec<Event>, time| {
-        let evidence = Evidence {
-            events,
-            ..Evidence::default()
-        };
         let hpa = state((131, 50, 5, None));
-        !known(&hpa, &evidence, "v1.36", 132).may_have_restarted_unseen_since(second(time))
+        !known(&hpa, &by(events), "v1.36", 132).may_have_restarted_unseen_since(second(time))
     };
     let each = |time| above(4, (time, time), 1);
     assert!(!ran(vec![], 115));
@@ -847,7 +773,9 @@ fn the_recorder_drops_no_event_as_long_as_it_has_some_left() {
             events,
             ..acquired.map_or_else(Evidence::default, led)
         };
-        known(&hpa, &evidence, "v1.36", later).drops_no_event_since(second(since))
+        known(&hpa, &evidence, "v1.36", later)
+            .recorder
+            .drops_none_since(second(since))
     };
     // Of a leader that has led for 10 minutes, all are known.
     assert!(is_sure(24, later - 60, Some(later - 600), later - 600));

@@ -99,10 +99,8 @@ fn alternatives(
         );
     }
     let Some(last) = known.hpa.status.last_scale_time else {
-        return nothing(
-            "no rescale to count",
-            "status.lastScaleTime is not set".to_owned(),
-        );
+        let ground = ground::counted(&[], "status.lastScaleTime is not set");
+        return (ground, Some(Vec::new()));
     };
     if known.least_age(last.plus(SECOND)) >= longest {
         let ago = ground::ago(last, known.now);
@@ -259,7 +257,7 @@ fn told_by_events(
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND
-        && known.drops_no_event_since(known.now.minus(longest));
+        && known.recorder.drops_none_since(known.now.minus(longest));
     let first = known
         .rescales
         .iter()

@@ -354,6 +354,14 @@ mod tests {
         }
     }
 
+    fn pods(replicas: i32, begun: PodCount, ready: PodCount) -> Option<Pods> {
+        Some(Pods {
+            replicas,
+            begun,
+            ready,
+        })
+    }
+
     fn external(wanted: &str, average: &str) -> [Value; 2] {
         let status = json!({"type": "External", "external": {
             "metric": {"name": "queue"},
@@ -455,13 +463,8 @@ mod tests {
             ),
             (vec![external("1e10", "5e11")], Some(10), 0..=ANY, Some(500)),
         ] {
-            let counted = counted.map(of);
-            let asked = read(
-                &hpa(&metrics),
-                &Controller::default(),
-                counted.as_ref(),
-                None,
-            );
+            let (hpa, counted) = (hpa(&metrics), counted.map(of));
+            let asked = read(&hpa, &Controller::default(), counted.as_ref(), None);
             let found = asked.within(&(0..=ANY));
             assert_eq!(
                 (found, asked.likely),
@@ -495,17 +498,9 @@ mod tests {
             (object("AverageValue", "10", "20"), 6, 20),
             (external("10", "20"), 6, 20),
         ] {
-            let pods = Some(Pods {
-                replicas: 10,
-                begun: PodCount::measured(9),
-                ready: PodCount::measured(ready),
-            });
-            let asked = read(
-                &hpa(std::slice::from_ref(&metric)),
-                &Controller::default(),
-                None,
-                pods,
-            );
+            let pods = pods(10, PodCount::measured(9), PodCount::measured(ready));
+            let hpa = hpa(std::slice::from_ref(&metric));
+            let asked = read(&hpa, &Controller::default(), None, pods);
             assert_eq!(asked.likely, Some(likely), "{metric:?} {ready}");
         }
     }
@@ -547,13 +542,8 @@ mod tests {
             (object("Value", "50", "150"), 5, 30),
         ] {
             let count = PodCount { all: 10, measured };
-            let pods = Pods {
-                replicas: 10,
-                begun: count,
-                ready: count,
-            };
             let hpa = hpa(std::slice::from_ref(&metric));
-            let asked = read(&hpa, &Controller::default(), None, Some(pods));
+            let asked = read(&hpa, &Controller::default(), None, pods(10, count, count));
             assert_eq!(asked.likely, Some(likely), "{metric:?} {measured}");
         }
     }
@@ -596,16 +586,9 @@ mod tests {
             ("v1.32", 54, 10),
         ] {
             let controller = Controller::new(version.parse().unwrap());
-            let asked = read(
-                &hpa(&[cpu(50, share)]),
-                &controller,
-                None,
-                Some(Pods {
-                    replicas: 4,
-                    begun: PodCount::measured(4),
-                    ready: PodCount::measured(4),
-                }),
-            );
+            let four = PodCount::measured(4);
+            let hpa = hpa(&[cpu(50, share)]);
+            let asked = read(&hpa, &controller, None, pods(4, four, four));
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };
             assert_eq!(
                 (asked.within(&(0..=ANY)), asked.likely),
@@ -623,12 +606,8 @@ mod tests {
                 all: 10,
                 measured: 5,
             };
-            let pods = Pods {
-                replicas: 10,
-                begun: half,
-                ready: half,
-            };
-            let asked = read(&hpa(&[cpu(200, 100)]), &controller, None, Some(pods));
+            let hpa = hpa(&[cpu(200, 100)]);
+            let asked = read(&hpa, &controller, None, pods(10, half, half));
             assert_eq!(asked.likely, Some(likely), "{version}");
         }
     }

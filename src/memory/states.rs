@@ -436,18 +436,22 @@ pub(super) mod tests {
         states
     }
 
+    /// Returns a target that has had 10 replicas from one time to another.
+    fn ten(since: Timestamp, until: Timestamp) -> Counted {
+        Counted {
+            replicas: 10,
+            since,
+            until,
+            alike: false,
+        }
+    }
+
     /// Returns what the first reveals if the current target has had 10 replicas from the start to its pass.
     fn told(states: &[Hpa; 2]) -> (i32, i32) {
         let Written {
             created, status, ..
         } = states[0].written;
-        let (since, until) = (created.unwrap(), status.unwrap());
-        let counted = Counted {
-            replicas: 10,
-            since,
-            until,
-            alike: false,
-        };
+        let counted = ten(created.unwrap(), status.unwrap());
         let found = seen(&states[1], &of("v1.36"), states, &[counted], Chain::Whole);
         found
             .first()
@@ -498,13 +502,8 @@ pub(super) mod tests {
                 states[place].written.spec = Some(far);
                 told(&states);
             }
-            let counted = Counted {
-                replicas: 10,
-                since: far,
-                until: far,
-                alike: false,
-            };
             let states = held_back();
+            let counted = ten(far, far);
             let found = seen(&states[1], &of("v1.36"), &states, &[counted], Chain::Whole);
             assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
         }
@@ -523,13 +522,7 @@ pub(super) mod tests {
 
     /// Returns what a status of second 100 reveals, with a target that has had 10 replicas since some time.
     fn sighted_since(hpa: &Hpa, since: i64, there: Option<Pods>) -> Sighting {
-        let (since, until) = (second(since), second(101));
-        let counted = Counted {
-            replicas: 10,
-            since,
-            until,
-            alike: false,
-        };
+        let counted = ten(second(since), second(101));
         let passes = second(100)..=second(101);
         sighted(hpa, &of("v1.36"), &[counted], passes, there).unwrap()
     }

@@ -9,7 +9,7 @@ use crate::engine::decision::Decision;
 
 /// A kind of finding. The type that implements it has the facts. `docs/findings.md` shows its documentation: one
 /// paragraph on when it appears, and one on the remedy in general.
-pub(crate) trait Kind {
+pub(crate) trait Kind: std::any::Any {
     /// Looks for findings of this kind. An implementation returns an `Option` if a pass has at most one, or else a
     /// `Vec`.
     fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>

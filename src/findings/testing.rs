@@ -1,8 +1,10 @@
 //! Findings in small states, for the tests of the groups.
 
+use std::any::Any;
+
 use serde_json::{Value, json};
 
-use super::{Alternative, Code, Finding, FindingView, views};
+use super::{Alternative, Code, Finding, FindingView, Kind, Severity, views};
 use crate::build;
 use crate::pass::Pass;
 pub(super) use crate::saved::testing::input;
@@ -71,19 +73,47 @@ pub(crate) fn pass(items: &[Value]) -> Pass {
     Pass::run(input(items).unwrap())
 }
 
+/// Runs a pass of these objects on an assumption.
+pub(crate) fn assuming(items: &[Value], assume: impl Fn(&mut Input)) -> Pass {
+    let mut input = pass(items).input;
+    input.observed = Some(input.snapshot.clone().into());
+    assume(&mut input);
+    Pass::run(input)
+}
+
 /// Returns the findings about the HPA `web` of these objects.
 pub(super) fn found(items: &[Value]) -> Vec<Finding> {
     find(&pass(items))
 }
 
-/// Returns the only finding with a code, if there is one.
+/// Returns the codes of the findings in a state.
+pub(super) fn codes(items: &[Value]) -> Vec<Code> {
+    found(items).iter().map(Finding::code).collect()
+}
+
+/// Returns the findings in a state, each with its severity and the finding that it follows from.
+pub(super) fn told(items: &[Value]) -> Vec<(Code, Severity, Option<Code>)> {
+    let findings = found(items).into_iter();
+    let told = findings.map(|it| (it.code(), it.severity, it.follows));
+    told.collect()
+}
+
+/// Returns the only finding of a code, if there is one.
 pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
-    let mut all = found(items)
-        .into_iter()
-        .filter(|finding| finding.code() == code);
+    let mut all = found(items).into_iter().filter(|it| it.code() == code);
     let finding = all.next();
     assert_eq!(all.next(), None, "{} is there once", code.as_str());
     finding
+}
+
+/// Returns the only finding of a kind, with its facts, if there is one.
+pub(super) fn only_of<K: Kind + Clone>(items: &[Value]) -> Option<(K, Finding)> {
+    let facts_of = |it: &Finding| (it.facts.kind() as &dyn Any).downcast_ref::<K>().cloned();
+    let findings = found(items).into_iter();
+    let mut all = findings.filter_map(|it| Some((facts_of(&it)?, it)));
+    let own = all.next();
+    assert!(all.next().is_none(), "it is there once");
+    own
 }
 
 /// Returns an HPA with these metrics, the scale of its target, and pods that each use this much CPU of the
@@ -117,12 +147,65 @@ fn patched(items: &[Value], patch: &Value, is_meant: impl Fn(&Value) -> bool) ->
     items
 }
 
+/// Returns the state with these containers in its pods.
+pub(crate) fn with_containers(items: &[Value], containers: &Value) -> Vec<Value> {
+    with(items, "Pod", &json!({"spec": {"containers": containers}}))
+}
+
 pub(crate) fn cpu() -> Value {
     build::resource("cpu", &build::utilization(50))
 }
 
 pub(crate) fn queue(target: &Value) -> Value {
     build::external("queue", target)
+}
+
+/// Returns the value of an external metric.
+pub(crate) fn valued(name: &str, value: &str) -> Value {
+    build::external_values([json!({"metricName": name, "value": value})])
+}
+
+/// Returns an HPA with an external metric of this value, and pods that use half of what they request.
+pub(crate) fn external(name: &str, target: &Value, value: &str, pods: usize) -> Vec<Value> {
+    let items = state(&[build::external(name, target)], &vec!["50m"; pods]);
+    [items, vec![valued(name, value)]].concat()
+}
+
+/// Returns an event about an object.
+pub(crate) fn event(kind: &str, name: &str, reason: &str, message: &str, at: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": kind, "namespace": "default", "name": name},
+        "reason": reason, "message": message, "lastTimestamp": at})
+}
+
+/// Returns the state with the pods created an hour after each other.
+pub(crate) fn by_age(items: &[Value]) -> Vec<Value> {
+    let pods = ["web-0", "web-1", "web-2"].iter().zip(["03", "04", "05"]);
+    pods.fold(items.to_vec(), |items, (pod, hour)| {
+        let created = format!("2026-11-21T{hour}:00:00Z");
+        with_pod(
+            &items,
+            pod,
+            &json!({"metadata": {"creationTimestamp": created}}),
+        )
+    })
+}
+
+/// Returns the values of a metric of the first pods.
+pub(crate) fn values(name: &str, values: &[&str]) -> Value {
+    let items = (0..).zip(values).map(|(number, value)| {
+        let pod = format!("web-{number}");
+        json!({"describedObject": {"kind": "Pod", "namespace": "default", "name": pod, "apiVersion": "/v1"},
+            "metric": {"name": name}, "timestamp": "2026-11-21T05:59:50Z", "value": value})
+    });
+    let items = Vec::from_iter(items);
+    json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
+}
+
+/// Returns an HPA with a metric of each pod of these values.
+pub(crate) fn of_pods(name: &str, target: &str, own: &[&str]) -> Vec<Value> {
+    let items = state(&[build::per_pod(name, target)], &vec!["50m"; own.len()]);
+    [items, vec![values(name, own)]].concat()
 }
 
 /// Returns the state with a change to one of its pods.
@@ -156,9 +239,14 @@ pub(crate) fn in_version(items: &[Value], version: &str) -> Vec<Value> {
 /// Returns the finding of a code in a state.
 pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
     let pass = pass(items);
-    let views = views(&pass, &find(&pass));
-    let view = views.into_iter().find(|view| view.code == code);
-    view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
+    view(code, &pass, &find(&pass))
+}
+
+/// Returns the finding of a code, out of those about a pass.
+pub(crate) fn view(code: Code, pass: &Pass, found: &[Finding]) -> FindingView {
+    let mut views = views(pass, found).into_iter();
+    let own = views.find(|view| view.code == code);
+    own.unwrap_or_else(|| panic!("{} is there", code.as_str()))
 }
 
 /// Returns what is said about each state, for a snapshot. A finding of the code has a heading with its severity,
@@ -250,15 +338,8 @@ pub(crate) fn conditions(all: &[(&str, &str)]) -> Value {
 
 /// Returns an HPA of KEDA with a metric of this total and target per replica, and four busy or idle pods.
 pub(crate) fn triggered(target: &str, total: &str, object: &Value) -> Vec<Value> {
-    let items = state(
-        &[build::external("s0-prometheus", &build::average(target))],
-        &["50m"; 4],
-    );
-    let value = json!({"metricName": "s0-prometheus", "value": total});
-    of_keda(
-        &[items, vec![build::external_values([value])]].concat(),
-        object,
-    )
+    let items = external("s0-prometheus", &build::average(target), total, 4);
+    of_keda(&items, object)
 }
 
 /// Returns a state in which the last pass left 6 replicas, and something has set another number.

@@ -142,16 +142,12 @@ mod tests {
     fn a_failed_metric_that_keeps_replicas() {
         let metrics = [cpu(), queue(&build::average("10"))];
         let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+        let fewer = state(&metrics, &["10m"; 3]);
+        let least = with_spec(&fewer, &json!({"minReplicas": 3}));
         let states = [
-            ("asks for fewer", state(&metrics, &["10m"; 3])),
-            (
-                "at the minimum",
-                with_spec(&state(&metrics, &["10m"; 3]), &json!({"minReplicas": 3})),
-            ),
-            (
-                "with scaling down disabled",
-                with_spec(&state(&metrics, &["10m"; 3]), &disabled),
-            ),
+            ("asks for fewer", fewer.clone()),
+            ("at the minimum", least),
+            ("with scaling down disabled", with_spec(&fewer, &disabled)),
             ("asks for more", state(&metrics, &["90m"; 3])),
             ("asks for nothing", state(&metrics[1..], &["10m"; 3])),
             ("is not there", state(&metrics[..1], &["10m"; 3])),

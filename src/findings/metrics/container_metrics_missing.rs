@@ -258,32 +258,22 @@ impl Unmeasured {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::pods::testing::crashing;
-    use crate::findings::testing::{only, said, state as stated, with_hpa, with_pod};
+    use crate::findings::testing::{only, said, state as stated, with_one, with_pod, with_spec};
 
     /// A container that only the template has. A partition leaves the pods below it as they are.
     #[test]
     fn a_container_that_a_partition_keeps_from_pods() {
         let state = |partition: i32| {
-            let metric = build::resource_of("cpu", "app", &build::utilization(50));
-            let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-            let mut items = with_hpa(&stated(&[metric], &["50m", "50m"]), &target);
-            let of_old = json!({"spec": {"containers": [build::requesting("old", "100m")]},
-                "containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
-            let old = items
-                .iter_mut()
-                .filter(|it| it["metadata"]["name"] == "web-1");
-            old.for_each(|it| {
-                let field = if it["kind"] == "Pod" {
-                    "spec"
-                } else {
-                    "containers"
-                };
-                *it = build::with(it.clone(), &json!({ field: of_old[field] }));
-            });
+            let target = json!({"scaleTargetRef": {"kind": "StatefulSet"}});
+            let items = with_spec(&stated(&[container("app")], &["50m", "50m"]), &target);
+            let old = json!({"spec": {"containers": [build::requesting("old", "100m")]}});
+            let usage = json!({"containers": [{"name": "old", "usage": {"cpu": "50m"}}]});
+            let items = with_pod(&items, "web-1", &old);
+            let mut items = with_one(&items, "PodMetrics", "web-1", &usage);
             items.push(json!({
                 "apiVersion": "apps/v1", "kind": "StatefulSet",
                 "metadata": {"name": "web", "namespace": "default"},

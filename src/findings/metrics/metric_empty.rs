@@ -359,8 +359,11 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{rps, unmeasured, waiting, with_pods, without_values};
-    use crate::findings::testing::{cpu, of_keda, said, state, table, with, with_spec};
+    use crate::findings::metrics::testing::failing;
+    use crate::findings::pods::testing::{
+        rps, unmeasured, unscheduled, waiting, with_pods, without_values,
+    };
+    use crate::findings::testing::{cpu, of_keda, queue, said, state, table, with, with_spec};
 
     #[test]
     fn a_question_for_a_metric_of_each_pod() {
@@ -403,8 +406,7 @@ mod tests {
         let created = |at: &str| json!({"metadata": {"creationTimestamp": at}});
         let of_unknown_age =
             json!({"metadata": {"creationTimestamp": null}, "status": {"startTime": null}});
-        let unscheduled = json!({"status": {"startTime": null, "conditions": [{"type": "PodScheduled",
-            "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
+        let homeless_since = |at: &str| unscheduled(at, "0/3 nodes are available");
         let lately = with(creating, "Pod", &young);
         let rest = ["web-1", "web-2"];
         let mixed = [
@@ -435,11 +437,11 @@ mod tests {
             ),
             (
                 "are young, but an old one without a node",
-                but_one(&lately, &[&unscheduled, &created("2026-11-21T05:00:00Z")]),
+                but_one(&lately, &[&homeless_since("2026-11-21T05:00:00Z")]),
             ),
             (
                 "are young, and one has no node yet",
-                but_one(&lately, &[&unscheduled]),
+                but_one(&lately, &[&homeless_since("2026-11-21T05:59:50Z")]),
             ),
             (
                 "were ready once, next to a young one that runs",
@@ -514,7 +516,7 @@ mod tests {
             > Follow the advice of unschedulable-pods.
         are of both kinds: as are being created
         ");
-        let queue = build::external("queue", &build::average("10"));
+        let queue = queue(&build::average("10"));
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&queue)), @r"
         run: error, explains
             there is no value for queue from the external metrics API, so nothing is scaled
@@ -592,12 +594,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_metric_beside_one_that_proposes_fewer() {
-        let metrics = [cpu(), build::external("queue", &build::average("10"))];
-        let summary = said(Code::MetricEmpty, &state(&metrics, &["10m"; 3])).summary;
-        assert!(summary.ends_with("so it blocks scaling down"), "{summary}");
-        let summary = said(Code::MetricEmpty, &state(&metrics[1..], &["10m"; 3])).summary;
-        assert!(summary.ends_with("so nothing is scaled"), "{summary}");
+    fn a_failed_metric_at_the_minimum() {
+        let metrics = [cpu(), queue(&build::average("10"))];
         let at_least = with_spec(&state(&metrics, &["10m"; 3]), &json!({"minReplicas": 3}));
         let summary = said(Code::MetricEmpty, &at_least).summary;
         assert!(summary.ends_with("so nothing is scaled"), "{summary}");
@@ -607,17 +605,9 @@ mod tests {
     #[test]
     fn a_resource_without_a_value() {
         let advice = |resource: &str, start: &str| {
-            let metric = build::resource(resource, &build::average("1"));
-            let items = with(
-                &state(&[metric], &["50m"]),
-                "Pod",
-                &json!({"status": {"startTime": start}}),
-            );
-            let items: Vec<Value> = items
-                .into_iter()
-                .filter(|it| it["kind"] != "PodMetrics")
-                .collect();
-            let text = said(Code::MetricEmpty, &items);
+            let items = state(&[build::resource(resource, &build::average("1"))], &["50m"]);
+            let items = with(&items, "Pod", &json!({"status": {"startTime": start}}));
+            let text = said(Code::MetricEmpty, &unmeasured(items, "web-0"));
             (text.advice.text(), text.evidence.len())
         };
         let (young, old) = ("2026-11-21T05:59:40Z", "2026-11-21T05:00:00Z");
@@ -640,12 +630,9 @@ mod tests {
     fn a_fallback_that_would_help() {
         let empty = |target: &Value, object: &Value| {
             let items = state(&[build::external("s0-kafka", target)], &["50m"; 4]);
-            let message = "no matching metrics found for s0-kafka";
-            let error = json!({"errors": [{"api": "external", "message": message}]});
-            let items = with(&items, "ControllerState", &error);
-            said(Code::MetricEmpty, &of_keda(&items, object))
-                .advice
-                .text()
+            let items = failing(&items, "external", "no matching metrics found for s0-kafka");
+            let text = said(Code::MetricEmpty, &of_keda(&items, object));
+            text.advice.text()
         };
         let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
         let without = "Look at its trigger in the ScaledObject.";

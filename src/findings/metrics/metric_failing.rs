@@ -405,15 +405,13 @@ fn datadog_metric(name: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
+    use crate::findings::Code;
     use crate::findings::metrics::testing::{failing, pointing};
     use crate::findings::testing::{
-        conditions, cpu, of_keda, only, pass, said, state, table, triggered, with, with_hpa,
+        codes, conditions, cpu, of_keda, only_of, queue, said, state, table, triggered, with_spec,
     };
-    use crate::findings::{Code, find};
 
     /// A kind is spelled as its API spells it, and belongs to one group.
     #[test]
@@ -423,10 +421,7 @@ mod tests {
             let metric = json!({"type": "Object", "object": {"describedObject": object,
                 "metric": {"name": "queue"}, "target": build::value("10")}});
             let items = failing(&state(&[metric], &["50m"]), "custom", error);
-            let finding = only(Code::MetricFailing, &items).unwrap();
-            let Facts::MetricFailing(facts) = finding.facts else {
-                panic!()
-            };
+            let (facts, _) = only_of::<MetricFailing>(&items).unwrap();
             match facts.cause {
                 FailureCause::Unmapped(it) => Some(it.meant.map(|it| (it.api_version, it.kind))),
                 _ => None,
@@ -438,46 +433,22 @@ mod tests {
             )
         };
         let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
-        for (version, kind, error, want) in [
-            (
-                "",
-                "Deployment",
-                unmapped("Deployment", ""),
-                is("apps/v1", "Deployment"),
-            ),
-            (
-                "apps/v1",
-                "dEPLOYMENT",
-                unmapped("dEPLOYMENT", "apps"),
-                is("apps/v1", "Deployment"),
-            ),
-            (
-                "extensions/v1beta1",
-                "Ingress",
-                unmapped("Ingress", "extensions"),
-                is("networking.k8s.io/v1", "Ingress"),
-            ),
+        let deployment = is("apps/v1", "Deployment");
+        let ingress = is("networking.k8s.io/v1", "Ingress");
+        for (version, kind, want) in [
+            ("", "Deployment", deployment.clone()),
+            ("apps/v1", "dEPLOYMENT", deployment),
+            ("extensions/v1beta1", "Ingress", ingress),
             // The server lacks what every server has.
-            (
-                "apps/v1",
-                "Deployment",
-                unmapped("Deployment", "apps"),
-                Some(None),
-            ),
-            (
-                "example.com/v1",
-                "Queue",
-                unmapped("Queue", "example.com"),
-                Some(None),
-            ),
-            ("", "Deployment", unmapped("Pod", ""), None),
-            ("", "Deployment", "timeout".to_owned(), None),
+            ("apps/v1", "Deployment", Some(None)),
+            ("example.com/v1", "Queue", Some(None)),
         ] {
-            assert_eq!(
-                meant(version, kind, &error),
-                want,
-                "{version} {kind} {error}"
-            );
+            let (group, _) = version.split_once('/').unwrap_or_default();
+            let got = meant(version, kind, &unmapped(kind, group));
+            assert_eq!(got, want, "{version} {kind}");
+        }
+        for error in [unmapped("Pod", ""), "timeout".to_owned()] {
+            assert_eq!(meant("", "Deployment", &error), None, "{error}");
         }
     }
 
@@ -485,12 +456,9 @@ mod tests {
     #[test]
     fn a_metric_of_keda_that_is_not_found() {
         let served_by = |namespace: &str, name: &str| {
-            let queue = build::external("queue", &build::average("10"));
-            let items = failing(
-                &state(&[queue], &["50m"]),
-                "external",
-                "DatadogMetric not found",
-            );
+            let queue = queue(&build::average("10"));
+            let says = "DatadogMetric not found";
+            let items = failing(&state(&[queue], &["50m"]), "external", says);
             let service = pointing("external.metrics.k8s.io", namespace, name, "True");
             of_keda(&[items, vec![service]].concat(), &json!({}))
         };
@@ -521,68 +489,53 @@ mod tests {
     fn an_operator_of_keda_that_its_metrics_server_does_not_reach() {
         let dial = "connection error: desc = \"transport: dial tcp: connection refused\"";
         let of_operator = |text: &str| {
-            let queue = build::external("queue", &build::average("10"));
+            let queue = queue(&build::average("10"));
             let items = failing(&state(&[queue], &["50m"]), "external", text);
             let own = said(Code::MetricFailing, &of_keda(&items, &json!({})));
             assert_ne!(said(Code::MetricFailing, &items).advice.text(), OPERATOR);
             own.advice.text() == OPERATOR
         };
-        for (text, want) in [
-            (format!("rpc error: code = Unavailable desc = {dial}"), true),
-            (
-                format!(
-                    "unable to fetch metrics from external metrics API: {}",
-                    TIMEOUTS[0]
-                ),
-                true,
+        let unavailable = |what: &str| format!("rpc error: code = Unavailable desc = {what}");
+        for text in [
+            unavailable(dial),
+            format!(
+                "unable to fetch metrics from external metrics API: {}",
+                TIMEOUTS[0]
             ),
-            (
-                "rpc error: code = Unavailable desc = error reading from server: EOF".to_owned(),
-                true,
-            ),
-            (format!("{}{dial}", TIMEOUTS[1]), true),
-            (format!("{}context deadline exceeded", TIMEOUTS[2]), true),
-            // Not only a connection takes too long, and a trigger may use gRPC as well.
-            (
-                "rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned(),
-                false,
-            ),
-            (
-                format!(
-                    "rpc error: code = Unavailable desc = error when getting metric values {dial}"
-                ),
-                false,
-            ),
-            (format!("rpc error: code = Unknown desc = {dial}"), false),
+            unavailable("error reading from server: EOF"),
+            format!("{}{dial}", TIMEOUTS[1]),
+            format!("{}context deadline exceeded", TIMEOUTS[2]),
         ] {
-            assert_eq!(of_operator(&text), want, "{text}");
+            assert!(of_operator(&text), "{text}");
+        }
+        // Not only a connection takes too long, and a trigger may use gRPC as well.
+        for text in [
+            "rpc error: code = DeadlineExceeded desc = context deadline exceeded".to_owned(),
+            unavailable(&format!("error when getting metric values {dial}")),
+            format!("rpc error: code = Unknown desc = {dial}"),
+        ] {
+            assert!(!of_operator(&text), "{text}");
         }
     }
 
     /// The metric leaves the pass after a correction without an answer.
     #[test]
     fn a_metric_that_fails_while_the_pass_ignores_it() {
-        let effect = |metrics: &[Value], least: i32| {
-            let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
-            let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
-            let most = json!({"spec": {"minReplicas": least, "maxReplicas": 2}});
-            let items = with_hpa(&items, &most);
+        let metrics = [queue(&build::average("10")), cpu()];
+        for (metrics, least, effect) in [
+            (&metrics[..1], 1, "so nothing is scaled"),
+            (&metrics[..], 1, "so it blocks scaling down"),
+            (&metrics, 2, "so it cannot add replicas"),
+        ] {
+            let items = failing(&state(metrics, &["50m"; 4]), "external", "timeout");
+            let items = with_spec(&items, &json!({"minReplicas": least, "maxReplicas": 2}));
             assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
-            said(Code::MetricFailing, &items).summary
-        };
-        let queue = build::external("queue", &build::average("10"));
-        assert_eq!(
-            effect(std::slice::from_ref(&queue), 1),
-            "queue fails, so nothing is scaled after this pass: timeout"
-        );
-        assert_eq!(
-            effect(&[queue.clone(), cpu()], 1),
-            "queue fails, so it blocks scaling down after this pass: timeout"
-        );
-        assert_eq!(
-            effect(&[queue, cpu()], 2),
-            "queue fails, so it cannot add replicas after this pass: timeout"
-        );
+            let summary = said(Code::MetricFailing, &items).summary;
+            assert_eq!(
+                summary,
+                format!("queue fails, {effect} after this pass: timeout")
+            );
+        }
     }
 
     /// KEDA's fallback is not a measurement: no other advice is based on the number.
@@ -591,15 +544,10 @@ mod tests {
         let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
         let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
         let items = triggered("10", "300", &failing);
-        let codes = |items: &[Value]| -> Vec<Code> {
-            find(&pass(items)).iter().map(Finding::code).collect()
-        };
         // For a target of type Value, KEDA divides by the ready pods.
         let metric = build::external("s0-prometheus", &build::value("10"));
-        let of_value = with_hpa(
-            &triggered("10", "75", &failing),
-            &json!({"spec": {"metrics": [metric]}}),
-        );
+        let items_of_value = triggered("10", "75", &failing);
+        let of_value = with_spec(&items_of_value, &json!({"metrics": [metric]}));
         said(Code::MetricFailing, &of_value);
         assert!(!codes(&of_value).contains(&Code::ValueMultiplies));
         // Go multiplies by 0.001; a division by 1000 leads to another float.

@@ -150,39 +150,36 @@ impl MetricNotFound {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use crate::build;
     use crate::findings::Code;
-    use crate::findings::metrics::testing::{failing, pointing};
-    use crate::findings::testing::{of_keda, owned_by_keda, state, table};
-
+    use crate::findings::metrics::testing::{failing, listing, pointing};
+    use crate::findings::testing::{of_keda, owned_by_keda, queue, state, table};
     /// The metric exists only for other objects, or another server has it.
     #[test]
     fn a_metric_that_is_served_otherwise() {
         let unknown = "the server could not find the metric queue for x";
         let per_pod = build::per_pod("queue", "10");
-        let listing = |names: &[&str]| {
-            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-            let list = json!({"apiVersion": "v1", "kind": "APIResourceList",
-                "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names});
+        let listed = |names: &[&str]| {
             let state = state(std::slice::from_ref(&per_pod), &["50m"]);
+            let list = listing("custom.metrics.k8s.io", names);
             [failing(&state, "custom", unknown), vec![list]].concat()
         };
         let served_by = |namespace: &str, name: &str| {
-            let queue = build::external("queue", &build::average("10"));
+            let queue = queue(&build::average("10"));
             let service = pointing("external.metrics.k8s.io", namespace, name, "True");
             let state = failing(&state(&[queue], &["50m"]), "external", unknown);
             [state, vec![service]].concat()
         };
         let by_keda = served_by("scaling", "keda-operator-metrics-apiserver");
         let states = [
-            ("for jobs", listing(&["jobs.batch/queue"])),
+            ("for jobs", listed(&["jobs.batch/queue"])),
             (
                 "for jobs, and by a near name",
-                listing(&["jobs.batch/queue", "pods/queue_count"]),
+                listed(&["jobs.batch/queue", "pods/queue_count"]),
             ),
-            ("by no near name", listing(&["jobs.batch/latency"])),
+            ("by no near name", listed(&["jobs.batch/latency"])),
             ("by Datadog", served_by("datadog", "agent")),
             (
                 "by Datadog, not by KEDA",

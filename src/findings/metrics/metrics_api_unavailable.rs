@@ -294,7 +294,9 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing, pointing};
+    use crate::findings::metrics::testing::{
+        UNSERVED, api_service, container, failing, listing, pointing,
+    };
     use crate::findings::testing::{cpu, of_keda, owned_by_keda, pass, queue, state, table};
 
     /// The API of a metric does not answer.
@@ -333,12 +335,8 @@ mod tests {
             along_with(&items, [api_service("external.metrics.k8s.io", "True")])
         };
         let unserved = failing(&external, "external", UNSERVED);
-        let listing = |names: &[&str]| {
-            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-            let list = json!({"apiVersion": "v1", "kind": "APIResourceList",
-                "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names});
-            along_with(&unserved, [list])
-        };
+        let listing =
+            |names: &[&str]| along_with(&unserved, [listing("external.metrics.k8s.io", names)]);
         // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
         let three = [cpu(), container("app"), queue(&build::average("1"))];
         let three = failing(&state(&three, &["50m"]), "resource", DOWN);

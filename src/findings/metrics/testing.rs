@@ -29,5 +29,12 @@ pub(crate) fn pointing(group: &str, namespace: &str, name: &str, status: &str) -
     build::with(api_service(group, status), &service)
 }
 
+/// Returns the list of what the API of a group serves.
+pub(crate) fn listing(group: &str, names: &[&str]) -> Value {
+    let resources = Vec::from_iter(names.iter().map(|name| json!({ "name": name })));
+    json!({"apiVersion": "v1", "kind": "APIResourceList",
+        "groupVersion": format!("{group}/v1beta1"), "resources": resources})
+}
+
 pub(crate) const UNSERVED: &str =
     "the server could not find the requested resource (get q.external.metrics.k8s.io)";

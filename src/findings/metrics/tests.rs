@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::findings::Code;
-use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
+use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing, listing};
+use crate::findings::pods::testing::{unmeasured, waiting};
 use crate::findings::testing::{
-    cpu, in_version, of_keda, queue, said, state, table, with, with_hpa, with_state,
+    cpu, in_version, of_keda, queue, said, state, table, valued, values, with, with_containers,
+    with_hpa, with_one, with_pod, with_state,
 };
 
 #[test]
@@ -15,125 +17,70 @@ fn a_metric_that_has_no_value() {
     let unknown = "the server could not find the metric queue for pods";
     let backend =
         "rpc error: code = Unknown desc = error when getting metric values: connection reset";
-    let available = {
-        let mut items = failing(&external, "external", UNSERVED);
-        items.push(api_service("external.metrics.k8s.io", "True"));
-        items
-    };
+    let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
+    let along_with = |items: &[Value], more: Value| [items, &[more]].concat();
+    let says_unknown = failing(&external, "external", unknown);
+    let unserved = failing(&external, "external", UNSERVED);
     let near = {
-        let metrics = [
-            queue(&build::average("10")),
-            build::external("queues", &build::average("10")),
-        ];
+        let metrics = ["queue", "queues"].map(|it| build::external(it, &build::average("10")));
         let errors = json!([{"api": "external", "metric": "queue", "message": UNSERVED}]);
         let patch = json!({ "errors": errors });
-        let mut items = with_state(&state(&metrics, &["50m", "50m"]), &patch);
-        let value = json!({"metricName": "queues", "value": "10"});
-        items.push(build::external_values([value]));
-        items
+        let items = with_state(&state(&metrics, &["50m", "50m"]), &patch);
+        along_with(&items, valued("queues", "10"))
     };
     // What other HPAs use, and what the API lists.
-    let valued = |name: &str| {
-        let value = json!({"metricName": name, "value": "10"});
-        let unknown = failing(&external, "external", unknown);
-        [unknown, vec![build::external_values([value])]].concat()
+    let has_valued = |name: &str| along_with(&says_unknown, valued(name, "10"));
+    let listed = |group: &str, name: &str| along_with(&says_unknown, listing(group, &[name]));
+    let bare = |name: &str| along_with(&unserved, listing(own, &[name]));
+    let of_custom = |metric: &Value, message: &str| {
+        let items = state(std::slice::from_ref(metric), &["50m"]);
+        failing(&items, "custom", message)
     };
-    let listed = |group: &str, name: &str| {
-        let mut items = failing(&external, "external", unknown);
-        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-            "groupVersion": format!("{group}/v1beta1"), "resources": [{"name": name}]}));
-        items
+    let served = |metric: &Value, names: &[&str]| {
+        along_with(&of_custom(metric, unknown), listing(other, names))
     };
-    let bare = |name: &str| {
-        let mut items = failing(&external, "external", UNSERVED);
-        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
-        items
-    };
-    let listing = |metric: &Value, names: &[&str]| {
-        let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-        let mut items = failing(
-            &state(std::slice::from_ref(metric), &["50m"]),
-            "custom",
-            unknown,
-        );
-        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-            "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
-        items
-    };
-    let of_custom = |metric: &Value, name: &str| listing(metric, &[name]);
     let per_pod = build::per_pod("queue", "10");
-    let of_ingress = json!({"type": "Object", "object": {
-        "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
-        "metric": {"name": "queue"}, "target": {"type": "Value", "value": "10"}}});
-    let valued_in = |namespace: &str| {
-        let mut items = failing(
-            &state(std::slice::from_ref(&per_pod), &["50m"]),
-            "custom",
-            unknown,
-        );
-        items.push(
-            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-            "metadata": {}, "items": [{
-                "describedObject": {"kind": "Pod", "namespace": namespace, "name": "x",
-                    "apiVersion": "/v1"},
-                "metric": {"name": "queues"}, "timestamp": build::NOW, "value": "1"}]}),
-        );
-        items
+    let describing = |version: &str, kind: &str, name: &str, target: Value| {
+        let object = json!({"apiVersion": version, "kind": kind, "name": name});
+        json!({"type": "Object", "object": {"describedObject": object,
+            "metric": {"name": "queue"}, "target": target}})
     };
-    let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
+    let target = build::value("10");
+    let of_ingress = describing("networking.k8s.io/v1", "Ingress", "web", target.clone());
+    let valued_in = |namespace: &str| {
+        let mut value = values("queues", &["1"]);
+        value["items"][0]["describedObject"]["namespace"] = json!(namespace);
+        along_with(&of_custom(&per_pod, unknown), value)
+    };
     let selected = {
         let mut metric = queue(&build::average("10"));
         metric["external"]["metric"]["selector"] = json!({"matchLabels": {"name": "a"}});
-        let mut items = state(&[metric], &["50m"]);
         let value = json!({"metricName": "queue", "metricLabels": {"name": "b"}, "value": "10"});
-        items.push(build::external_values([value]));
-        items
+        along_with(&state(&[metric], &["50m"]), build::external_values([value]))
     };
-    let measured = |items: &[Value]| {
-        items
-            .iter()
-            .filter(|it| it["kind"] != "PodMetrics")
-            .cloned()
-            .collect()
-    };
-    let unmeasured: Vec<Value> = measured(&state(&[cpu()], &["50m"]));
-    let no_pods: Vec<Value> = unmeasured
-        .iter()
-        .filter(|it| it["kind"] != "Pod")
-        .cloned()
-        .collect();
+    let unmeasured = unmeasured(state(&[cpu()], &["50m"]), "web-0");
+    let mut no_pods = unmeasured.clone();
+    no_pods.retain(|it| it["kind"] != "Pod");
     let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
-    let down = [
-        unmeasured.clone(),
-        vec![api_service("metrics.k8s.io", "False")],
-    ]
-    .concat();
+    let down = along_with(&unmeasured, api_service("metrics.k8s.io", "False"));
     let no_result = "no matching metrics found for queue";
     let unknown_ingress =
         "the server could not find the metric queue for ingresses.networking.k8s.io";
     let no_value = "the server could not find the metric queue for ingresses.networking.k8s.io web";
-    let on_ingress = |message: &str| {
-        failing(
-            &state(std::slice::from_ref(&of_ingress), &["50m"]),
-            "custom",
-            message,
-        )
-    };
-    let of_memory = state(
-        &[build::resource("memory", &build::average("1Gi"))],
-        &["50m"],
-    );
+    let of_memory = build::resource("memory", &build::average("1Gi"));
     let empty = [
         // A query without a result, which KEDA and adapters report as an error.
         ("has no result", failing(&external, "external", no_result)),
-        ("has no value for the object", on_ingress(no_value)),
+        (
+            "has no value for the object",
+            of_custom(&of_ingress, no_value),
+        ),
         ("has no values", external.clone()),
         (
             "has an empty list",
-            [external.clone(), vec![build::queue(&[])]].concat(),
+            along_with(&external, build::queue(&[])),
         ),
         ("has values of other labels", selected),
         ("is of an API that is not available", down.clone()),
@@ -147,11 +94,8 @@ fn a_metric_that_has_no_value() {
             started("2026-11-21T05:59:00Z"),
         ),
         ("has no pods", no_pods),
-        ("has only other resources", of_memory),
-        (
-            "has a value",
-            [external.clone(), vec![build::queue(&["0"])]].concat(),
-        ),
+        ("has only other resources", state(&[of_memory], &["50m"])),
+        ("has a value", along_with(&external, build::queue(&["0"]))),
     ];
     insta::assert_snapshot!(table(Code::MetricEmpty, empty), @r"
     has no result: error, explains
@@ -209,34 +153,40 @@ fn a_metric_that_has_no_value() {
         $ kubectl describe apiservice v1beta1.metrics.k8s.io
         @ apiservice/v1beta1.metrics.k8s.io
     ");
-    let describing = |kind: &str| {
-        let object = json!({"apiVersion": "v1", "kind": kind, "name": "lb"});
-        json!({"type": "Object", "object": {"describedObject": object,
-            "metric": {"name": "queue"}, "target": build::value("10")}})
-    };
-    let on_object = |kind: &str| failing(&state(&[describing(kind)], &["50m"]), "custom", unknown);
-    let says_unknown = failing(&external, "external", unknown);
+    let on_object = |kind: &str| describing("v1", kind, "lb", target.clone());
     let services = ["services/queue", "jobs.batch/queue", "pods/latency"];
     let not_found = [
         ("has no result", failing(&external, "external", no_result)),
-        ("is unknown for the kind", on_ingress(unknown_ingress)),
-        ("is unknown for a Service", on_object("Service")),
-        ("is unknown for a Namespace", on_object("Namespace")),
+        (
+            "is unknown for the kind",
+            of_custom(&of_ingress, unknown_ingress),
+        ),
+        (
+            "is unknown for a Service",
+            of_custom(&on_object("Service"), unknown),
+        ),
+        (
+            "is unknown for a Namespace",
+            of_custom(&on_object("Namespace"), unknown),
+        ),
         (
             "is known for pods, not for a Namespace",
-            listing(&describing("Namespace"), &["pods/queue"]),
+            served(&on_object("Namespace"), &["pods/queue"]),
         ),
         ("says the API", says_unknown.clone()),
         (
             "says the API to KEDA's HPA",
             of_keda(&says_unknown, &json!({})),
         ),
-        ("says an API that is served", available),
+        (
+            "says an API that is served",
+            along_with(&unserved, api_service(own, "True")),
+        ),
         ("says an API that has a list", bare("queue1")),
         ("says KEDA", bare("externalmetrics")),
         ("has a near name", near),
-        ("has a near name with a value", valued("queues")),
-        ("has no near name", valued("latency")),
+        ("has a near name with a value", has_valued("queues")),
+        ("has no near name", has_valued("latency")),
         ("has a near name in the API's list", listed(own, "queue1")),
         (
             "has a near name in another API's list",
@@ -244,35 +194,35 @@ fn a_metric_that_has_no_value() {
         ),
         (
             "has a near name for pods",
-            of_custom(&per_pod, "pods/queues"),
+            served(&per_pod, &["pods/queues"]),
         ),
         (
             "has its own name for services only",
-            listing(&per_pod, &services),
+            served(&per_pod, &services),
         ),
         (
             "has its own name for pods, too",
-            listing(&per_pod, &["services/queue", "pods/queue"]),
+            served(&per_pod, &["services/queue", "pods/queue"]),
         ),
         (
             "has its own name for pods only",
-            listing(&of_ingress, &["pods/queue"]),
+            served(&of_ingress, &["pods/queue"]),
         ),
         (
             "has another suffix",
-            of_custom(&per_pod, "pods/queue_count"),
+            served(&per_pod, &["pods/queue_count"]),
         ),
         (
             "has a near name for services only",
-            of_custom(&per_pod, "services/queues"),
+            served(&per_pod, &["services/queues"]),
         ),
         (
             "has a near name for its kind",
-            of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
+            served(&of_ingress, &["ingresses.networking.k8s.io/queues"]),
         ),
         (
             "has a near name for pods only",
-            of_custom(&of_ingress, "pods/queues"),
+            served(&of_ingress, &["pods/queues"]),
         ),
         (
             "has a near name with a value of a pod",
@@ -407,13 +357,9 @@ fn a_metric_that_has_no_value() {
     has a near name in another namespace: as has its own name for pods, too
     is of the backend: none
     "#);
-    let object = |target: &Value| {
-        let object = json!({"describedObject": {"kind": "Service", "name": "s", "apiVersion": "v1"},
-            "metric": {"name": "queue"}, "target": target});
-        state(&[json!({"type": "Object", "object": object})], &["50m"])
-    };
+    let object = |target: Value| state(&[describing("v1", "Service", "s", target)], &["50m"]);
     let of_vhost = json!({"external": {"metric": {"selector": {"matchLabels": {"vhost": "/"}}}}});
-    let of_vhost = build::with(build::external("queue", &build::average("10")), &of_vhost);
+    let of_vhost = build::with(queue(&build::average("10")), &of_vhost);
     let of_gate = in_version(&state(&[container("app")], &["50m"]), "v1.28.15");
     // It was read, but not by the controller.
     let left = |able: &str, reason: &str, message: &str| {
@@ -429,11 +375,11 @@ fn a_metric_that_has_no_value() {
         ("is of the selector", state(&[of_vhost], &["50m"])),
         (
             "is of the type Value",
-            object(&json!({"type": "Value", "averageValue": "10"})),
+            object(json!({"type": "Value", "averageValue": "10"})),
         ),
         (
             "is of the type AverageValue",
-            object(&json!({"type": "AverageValue", "value": "10"})),
+            object(json!({"type": "AverageValue", "value": "10"})),
         ),
         ("is of the gate", of_gate),
         ("is of the backend", failing(&external, "external", backend)),
@@ -502,38 +448,31 @@ fn a_metric_that_has_no_value() {
 #[test]
 fn a_container_without_metrics() {
     let named = |name: &str| state(&[container(name)], &["50m", "50m"]);
+    let used = |items: &[Value], container: &str| {
+        let usage = json!({"containers": [{"name": container, "usage": {"cpu": "5m"}}]});
+        with_one(items, "PodMetrics", "web-1", &usage)
+    };
     let crashing = |version: &str| {
-        let mut items = named("app");
-        let at = items
-            .iter()
-            .position(|it| it["metadata"]["name"] == "web-1")
-            .unwrap();
-        items[at]["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
-            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
-        items[at + 1]["containers"] = json!([{"name": "proxy", "usage": {"cpu": "5m"}}]);
-        in_version(&items, version)
+        let items = with_pod(&named("app"), "web-1", &waiting("CrashLoopBackOff", 14));
+        in_version(&used(&items, "proxy"), version)
     };
     // The template has another container than one of the pods.
     let renamed = |template: &str| {
-        let mut items = named("app");
-        let at = items
-            .iter()
-            .position(|it| it["metadata"]["name"] == "web-1")
-            .unwrap();
-        items[at]["spec"]["containers"] = json!([build::requesting("server", "100m")]);
-        items[at + 1]["containers"] = json!([{"name": "server", "usage": {"cpu": "5m"}}]);
+        let server = json!({"spec": {"containers": [build::requesting("server", "100m")]}});
+        let items = used(&with_pod(&named("app"), "web-1", &server), "server");
         let containers = json!([build::requesting(template, "100m")]);
         let template =
             json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
         let template = json!({"spec": {"template": template}});
-        items.push(build::with(build::deployment(2), &template));
-        items
+        [items, vec![build::with(build::deployment(2), &template)]].concat()
     };
     let foreign = {
-        let mut items = named("app");
         let containers = json!({"spec": {"containers": [build::requesting("seed", "100m")]}});
-        items.push(build::with(build::pod("seed-x"), &containers));
-        items
+        [
+            named("app"),
+            vec![build::with(build::pod("seed-x"), &containers)],
+        ]
+        .concat()
     };
     // The pods of the target have the template's containers; a Job's pod has the same label.
     let of_job = {
@@ -551,9 +490,13 @@ fn a_container_without_metrics() {
     };
     // A rollout has only just begun, or something holds it up.
     let template_alone = {
-        let own = json!({"spec": {"containers": [build::requesting("apps", "100m")]}});
+        let own = json!([build::requesting("apps", "100m")]);
         let usages = json!({"containers": [{"name": "apps", "usage": {"cpu": "50m"}}]});
-        with(&with(&renamed("app"), "Pod", &own), "PodMetrics", &usages)
+        with(
+            &with_containers(&renamed("app"), &own),
+            "PodMetrics",
+            &usages,
+        )
     };
     let near = json!({"spec": {"metrics": [container("ap")]}});
     let unknown = [
@@ -677,15 +620,11 @@ fn errors_that_are_shortened() {
         "query: sum:aws.requests{{{}}}.rollup(sum, 60)",
         "service:shop,".repeat(12)
     );
-    let failing = |message: &str| {
-        let errors = json!({"errors": [{"api": "external", "message": message}]});
-        let queue = build::external("queue", &build::average("10"));
-        said(
-            Code::MetricFailing,
-            &with_state(&state(&[queue], &["50m"]), &errors),
-        )
+    let failing_with = |message: &str| {
+        let items = state(&[queue(&build::average("10"))], &["50m"]);
+        said(Code::MetricFailing, &failing(&items, "external", message))
     };
-    let text = failing(&format!(
+    let text = failing_with(&format!(
         "Internal error occurred: DatadogMetric is invalid, err: Gone, {query}"
     ));
     assert!(
@@ -698,32 +637,25 @@ fn errors_that_are_shortened() {
         text.evidence,
         ["The API says: Internal error occurred: DatadogMetric is invalid, err: Gone, query: …."]
     );
-    let text = failing(
+    let text = failing_with(
         "Internal error occurred: DatadogMetric not found for metric name: queue, datadogmetricid: \
          datadog/dcaautogen-9c1d4f3fbb7a1f2a6e1c7f0a27de10",
     );
     let cause = ": DatadogMetric not found for metric name: queue";
     assert!(text.summary.ends_with(cause), "{}", text.summary);
     // An error that quotes no query ends with its cause.
-    let text = failing(&format!(
+    let text = failing_with(&format!(
         "failed to ask {}: timeout",
         "the backend ".repeat(20)
     ));
     assert!(text.summary.ends_with(": timeout"), "{}", text.summary);
     let service = |reason: &str, message: &str| {
-        let metrics = state(&[cpu()], &["50m"]);
-        let errors = json!({"errors": [{"api": "resource", "message": "proxy error"}]});
-        let mut items = with_state(&metrics, &errors);
-        items.push(
-            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-            "metadata": {"name": "v1beta1.metrics.k8s.io"},
-            "status": {"conditions": [{"type": "Available", "status": "False",
-                "reason": reason, "message": message}]}}),
-        );
-        said(Code::MetricsApiUnavailable, &items)
-            .evidence
-            .pop()
-            .unwrap()
+        let items = failing(&state(&[cpu()], &["50m"]), "resource", "proxy error");
+        let mut down = api_service("metrics.k8s.io", "False");
+        let condition = &mut down["status"]["conditions"][0];
+        (condition["reason"], condition["message"]) = (json!(reason), json!(message));
+        let text = said(Code::MetricsApiUnavailable, &[items, vec![down]].concat());
+        text.evidence.last().cloned().unwrap()
     };
     let is_down = "The APIService v1beta1.metrics.k8s.io is not available";
     assert_eq!(service("", ""), format!("{is_down}."));
@@ -739,15 +671,9 @@ fn errors_that_are_shortened() {
         let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
         let patch = json!({"spec": {"containers": [build::requesting("app", "400m")]},
             "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
-        let evidence = said(
-            Code::ResizeInProgress,
-            &with(&state(&[cpu()], &["50m"]), "Pod", &patch),
-        )
-        .evidence;
-        evidence
-            .into_iter()
-            .find(|it| it.starts_with("PodResize"))
-            .unwrap()
+        let items = with(&state(&[cpu()], &["50m"]), "Pod", &patch);
+        let mut evidence = said(Code::ResizeInProgress, &items).evidence.into_iter();
+        evidence.find(|it| it.starts_with("PodResize")).unwrap()
     };
     assert_eq!(resized("", ""), "PodResizeInProgress since 05:59:40Z.");
     assert_eq!(resized("", "x"), "PodResizeInProgress since 05:59:40Z: x.");

@@ -308,31 +308,26 @@ mod tests {
 
     use super::*;
     use crate::build;
-
     use crate::findings::outside::testing::{
         deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{input, only};
+    use crate::findings::pods::testing::ready;
+    use crate::findings::testing::{event, input, only_of, with, with_hpa};
     use crate::memory::Remembered;
-
-    use crate::findings::{Code, Facts};
 
     #[test]
     fn a_controller_that_makes_no_passes() {
         let created = |time: &str| {
-            build::with(
-                build::hpa(&json!({})),
-                &json!({"metadata": {"creationTimestamp": time}}),
-            )
+            let metadata = json!({ "metadata": {"creationTimestamp": time} });
+            build::with(build::hpa(&json!({})), &metadata)
         };
+        let status_at = json!([{"manager": "kube-controller-manager", "subresource": "status",
+            "time": "2026-11-21T04:59:00Z"}]);
         let earlier = build::with(
             settled(4),
-            &json!({"metadata": {"managedFields": [
-                {"manager": "kube-controller-manager", "subresource": "status",
-                    "time": "2026-11-21T04:59:00Z"},
-            ]}}),
+            &json!({"metadata": {"managedFields": status_at}}),
         );
-        let lapsed = "2026-11-21T05:00:00.000000Z";
+        let lapsed = || build::lease("2026-11-21T05:00:00.000000Z");
         let pod = |owners: Value| {
             let metadata =
                 json!({"creationTimestamp": "2026-11-21T05:30:00Z", "ownerReferences": owners});
@@ -343,202 +338,112 @@ mod tests {
             rescale(8, 80),
             &json!({"source": {"component": "an-operator"}}),
         );
-        let followed = json!({
-            "apiVersion": "v1", "kind": "Event",
-            "involvedObject": {"kind": "Deployment", "namespace": "default", "name": "web"},
-            "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 2 to 4",
-            "lastTimestamp": "2026-11-21T05:30:00Z",
-        });
+        let message = "Scaled up replica set web-1 from 2 to 4";
+        let at = "2026-11-21T05:30:00Z";
+        let followed = event("Deployment", "web", "ScalingReplicaSet", message, at);
         let acquired = json!({"spec": {"acquireTime": "2026-11-21T05:59:50.000000Z"}});
-        let new = build::with(build::lease("2026-11-21T05:59:58.000000Z"), &acquired);
-        for (hpa, lease, want) in [
-            (earlier.clone(), vec![build::lease(lapsed)], Some("lapsed")),
+        let held = build::lease("2026-11-21T05:59:58.000000Z");
+        let new = build::with(held.clone(), &acquired);
+        let silent = |hpa: &Value, more: &[Value]| {
+            let items = [&[unknown_memory(), hpa.clone(), build::scale(4)], more].concat();
+            let (facts, it) = only_of::<ControllerSilent>(&with_pods(items, 4, "50m"))?;
+            assert_eq!((it.severity, it.explains), (Severity::Error, true));
+            match facts {
+                ControllerSilent::Lapsed { .. } => Some("lapsed"),
+                ControllerSilent::NeverPassed { .. } => Some("never"),
+                other => panic!("{other:?}"),
+            }
+        };
+        for lease in [
+            vec![lapsed()],
             // Its holder makes passes until the lease ends.
-            (
-                earlier.clone(),
-                vec![build::lease("2026-11-21T04:58:50.000000Z")],
-                Some("lapsed"),
-            ),
-            (
-                earlier.clone(),
-                vec![build::lease("2026-11-21T05:59:58.000000Z")],
-                None,
-            ),
+            vec![build::lease("2026-11-21T04:58:50.000000Z")],
             // Others need no controller manager.
-            (
-                earlier.clone(),
-                vec![build::lease(lapsed), foreign],
-                Some("lapsed"),
-            ),
-            (
-                earlier.clone(),
-                vec![build::lease(lapsed), pod(json!([]))],
-                Some("lapsed"),
-            ),
-            (
-                earlier.clone(),
-                vec![build::lease(lapsed), owned("Node", "v1")],
-                Some("lapsed"),
-            ),
-            // It has created pods since, tried to scale, or written a status, so its lease is a different one.
-            (
-                earlier.clone(),
-                vec![build::lease(lapsed), owned("ReplicaSet", "apps/v1")],
-                None,
-            ),
-            (earlier.clone(), vec![build::lease(lapsed), followed], None),
-            (earlier, vec![build::lease(lapsed), rescale(8, 80)], None),
-            (settled(4), vec![build::lease(lapsed)], None),
-            (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
-            (created("2026-11-21T05:50:00Z"), vec![new], None),
-            (created("2026-11-21T05:59:40Z"), vec![], None),
+            vec![lapsed(), foreign],
+            vec![lapsed(), pod(json!([]))],
+            vec![lapsed(), owned("Node", "v1")],
         ] {
-            let items = [unknown_memory(), hpa.clone(), build::scale(4)]
-                .into_iter()
-                .chain(lease);
-            let got = only(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
-                assert_eq!((it.severity, it.explains), (Severity::Error, true));
-                match it.facts {
-                    Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
-                    Facts::ControllerSilent(ControllerSilent::NeverPassed { .. }) => "never",
-                    other => panic!("{other:?}"),
-                }
-            });
-            assert_eq!(got, want, "{hpa}");
+            assert_eq!(silent(&earlier, &lease), Some("lapsed"), "{lease:?}");
         }
+        for lease in [
+            vec![held],
+            // It has created pods since, tried to scale, or written a status, so its lease is a different one.
+            vec![lapsed(), owned("ReplicaSet", "apps/v1")],
+            vec![lapsed(), followed],
+            vec![lapsed(), rescale(8, 80)],
+        ] {
+            assert_eq!(silent(&earlier, &lease), None, "{lease:?}");
+        }
+        assert_eq!(silent(&settled(4), &[lapsed()]), None);
+        let early = created("2026-11-21T05:50:00Z");
+        assert_eq!(silent(&early, &[]), Some("never"));
+        assert_eq!(silent(&early, &[new]), None);
+        assert_eq!(silent(&created("2026-11-21T05:59:40Z"), &[]), None);
     }
 
     /// A status that is older than what every pass would have written.
     #[test]
     fn a_status_that_passes_would_have_changed() {
+        let at = |time: &str| format!("2026-11-21T{time}Z");
         let status = |written: &str, replicas: i32, used: i32| {
             let current = json!({"averageUtilization": used, "averageValue": format!("{used}m")});
-            build::with(
-                settled(replicas),
-                &json!({
-                    "metadata": {"managedFields": [{"manager": "kube-controller-manager",
-                        "subresource": "status", "time": written}]},
-                    "status": {"currentMetrics": [
-                        {"type": "Resource", "resource": {"name": "cpu", "current": current}}]},
-                }),
-            )
+            let of_cpu =
+                json!({"type": "Resource", "resource": {"name": "cpu", "current": current}});
+            let managed = json!({"manager": "kube-controller-manager", "subresource": "status",
+                "time": at(written)});
+            let patch = json!({"metadata": {"managedFields": [managed]}, "status": {"currentMetrics": [of_cpu]}});
+            build::with(settled(replicas), &patch)
         };
-        let set_at = |time: &str| {
-            let managed = build::with(
-                writes("kubectl", "scale")[0].clone(),
-                &json!({ "time": time }),
-            );
-            deployment(4, &json!([managed]), &json!({}))
-        };
-        let measured = |items: Vec<Value>, time: &str| -> Vec<Value> {
-            let dated = |item: Value| {
-                if item["kind"] == "PodMetrics" {
-                    build::with(item, &json!({ "timestamp": time }))
-                } else {
-                    item
-                }
-            };
-            items.into_iter().map(dated).collect()
-        };
-        let ready_at = |items: Vec<Value>, time: &str| -> Vec<Value> {
-            let condition =
-                json!([{"type": "Ready", "status": "True", "lastTransitionTime": time}]);
-            let turned = |item: Value| {
-                if item["kind"] == "Pod" {
-                    build::with(item, &json!({"status": {"conditions": condition}}))
-                } else {
-                    item
-                }
-            };
-            items.into_iter().map(turned).collect()
-        };
-        let unread = |hpa: Value| {
-            let able =
-                json!([{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale"}]);
-            build::with(hpa, &json!({"status": {"conditions": able}}))
-        };
-        let long_ago = "2026-11-21T05:20:00Z";
-        let all = |hpa: Value, target: Value| {
-            with_pods([unknown_memory(), hpa, build::scale(4), target], 4, "50m")
+        let all = |hpa: Value, set: &str| {
+            let mut managed = writes("kubectl", "scale");
+            managed[0]["time"] = json!(at(set));
+            let items = [
+                unknown_memory(),
+                hpa,
+                build::scale(4),
+                deployment(4, &managed),
+            ];
+            with_pods(items, 4, "50m")
         };
         let used = |written: &str, used: i32, sampled: &str| {
-            measured(
-                all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")),
-                sampled,
-            )
+            let items = all(status(written, 4, used), "01:00:00");
+            with(&items, "PodMetrics", &json!({ "timestamp": at(sampled) }))
         };
+        let unread = |items: &[Value]| {
+            let able =
+                json!([{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale"}]);
+            with_hpa(items, &json!({"status": {"conditions": able}}))
+        };
+        let long_ago = "05:20:00";
+        let set_later = all(status(long_ago, 2, 50), "05:40:00");
+        let seen = used(long_ago, 40, "05:57:00");
         for (items, want) in [
             // Set 20 minutes ago, just now, and before the status.
-            (
-                all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")),
-                Some("replicas"),
-            ),
-            (
-                all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")),
-                None,
-            ),
-            (
-                all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")),
-                None,
-            ),
-            (
-                all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")),
-                None,
-            ),
+            (set_later.clone(), Some("replicas")),
+            (all(status(long_ago, 2, 50), "05:59:40"), None),
+            (all(status(long_ago, 2, 50), "05:10:00"), None),
+            (all(status(long_ago, 4, 50), "05:40:00"), None),
             // Samples that all passes since 05:58 have seen, and a newer one.
-            (used(long_ago, 40, "2026-11-21T05:57:00Z"), Some("usage")),
-            (
-                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"),
-                Some("usage"),
-            ),
-            (
-                used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"),
-                None,
-            ),
-            (
-                used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"),
-                None,
-            ),
+            (seen.clone(), Some("usage")),
+            (used("05:56:00", 40, "05:57:00"), Some("usage")),
+            (used("05:56:00", 40, "05:59:00"), None),
+            (used("05:56:00", 50, "05:57:00"), None),
             // Usage that does not change for 40 minutes, unless idle pods have it.
-            (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
-            (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
-            (used(long_ago, 45, "2026-11-21T05:59:00Z"), None),
-            (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
+            (used(long_ago, 40, "05:59:00"), Some("steady")),
+            (used(long_ago, 10, "05:59:00"), None),
+            (used(long_ago, 45, "05:59:00"), None),
+            (used(long_ago, 50, "05:59:00"), None),
             // A pass that cannot read the scale writes neither.
-            (
-                all(
-                    unread(status(long_ago, 2, 50)),
-                    set_at("2026-11-21T05:40:00Z"),
-                ),
-                None,
-            ),
-            (
-                all(
-                    unread(status(long_ago, 4, 40)),
-                    set_at("2026-11-21T01:00:00Z"),
-                ),
-                None,
-            ),
+            (unread(&set_later), None),
+            (unread(&used(long_ago, 40, "05:59:50")), None),
             // Other pods may count than did.
-            (
-                ready_at(
-                    used(long_ago, 40, "2026-11-21T05:57:00Z"),
-                    "2026-11-21T05:59:00Z",
-                ),
-                None,
-            ),
+            (with(&seen, "Pod", &ready("True", &at("05:59:00"))), None),
         ] {
-            let got = only(Code::ControllerSilent, &items).map(|it| {
-                let (kind, severity) = match it.facts {
-                    Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
-                        ("replicas", Severity::Error)
-                    }
-                    Facts::ControllerSilent(ControllerSilent::Usage { since: Some(_), .. }) => {
-                        ("usage", Severity::Error)
-                    }
-                    Facts::ControllerSilent(ControllerSilent::Usage { since: None, .. }) => {
-                        ("steady", Severity::Warning)
-                    }
+            let got = only_of::<ControllerSilent>(&items).map(|(facts, it)| {
+                let (kind, severity) = match facts {
+                    ControllerSilent::Replicas { .. } => ("replicas", Severity::Error),
+                    ControllerSilent::Usage { since: Some(_), .. } => ("usage", Severity::Error),
+                    ControllerSilent::Usage { since: None, .. } => ("steady", Severity::Warning),
                     other => panic!("{other:?}"),
                 };
                 assert_eq!((it.severity, it.explains), (severity, true));
@@ -548,7 +453,7 @@ mod tests {
             // Nor has a pass recommended anything since then.
             if want == Some("replicas") {
                 let remembered = Remembered::of(&input(&items).expect("an input"));
-                let set = "2026-11-21T05:40:00Z".parse().expect("a time");
+                let set = at("05:40:00").parse().expect("a time");
                 assert!(remembered.likely.recommendations[0].time <= set);
                 let sure = remembered.possible.map(|it| it.highest.at_least);
                 assert_eq!(sure, Some(None));

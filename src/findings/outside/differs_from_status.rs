@@ -238,39 +238,34 @@ impl SettingSearch<'_, '_> {
 #[cfg(test)]
 mod tests {
 
+    use serde_json::Value;
+
     use super::*;
     use crate::build;
+    use crate::findings::Code;
     use crate::findings::outside::testing::{settled, with_pods};
-    use crate::findings::testing::only;
-
-    use crate::findings::{Code, Facts};
+    use crate::findings::pods::testing::{ready, unmeasured};
+    use crate::findings::testing::{only, only_of, with_pod};
 
     #[test]
     fn a_controller_that_decides_otherwise() {
         let values = |utilization: i32, desired: i32| {
-            let value = format!("{utilization}m");
-            build::with(
-                settled(4),
-                &json!({"status": {"desiredReplicas": desired, "currentMetrics": [{"type": "Resource",
-                    "resource": {"name": "cpu", "current": {
-                        "averageUtilization": utilization, "averageValue": value}}}]}}),
-            )
+            let current = json!({"averageUtilization": utilization, "averageValue": format!("{utilization}m")});
+            let of_cpu =
+                json!({"type": "Resource", "resource": {"name": "cpu", "current": current}});
+            let status = json!({"desiredReplicas": desired, "currentMetrics": [of_cpu]});
+            build::with(settled(4), &json!({ "status": status }))
         };
-        let dated = build::with(
-            values(58, 4),
-            &json!({"metadata": {"managedFields": [
-                {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
-                {"manager": "kube-controller-manager", "subresource": "status",
-                    "time": "2026-11-21T05:59:51Z"},
-            ]}}),
-        );
-        let earlier = build::with(
-            values(58, 4),
-            &json!({"metadata": {"managedFields": [
-                {"manager": "kube-controller-manager", "subresource": "status",
-                    "time": "2026-11-21T05:59:49Z"},
-            ]}}),
-        );
+        let written = |time: &str| json!({"manager": "kube-controller-manager", "subresource": "status", "time": time});
+        let managed = |fields: Value| {
+            let metadata = json!({"metadata": {"managedFields": fields}});
+            build::with(values(58, 4), &metadata)
+        };
+        let dated = managed(json!([
+            {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
+            written("2026-11-21T05:59:51Z"),
+        ]));
+        let earlier = managed(json!([written("2026-11-21T05:59:49Z")]));
         let failed = build::with(
             dated.clone(),
             &json!({"status": {"conditions": [
@@ -281,16 +276,16 @@ mod tests {
         // One pod is not ready and became so a minute after its start, ten minutes ago. It counts, unless that
         // is within one of these periods: then it counts as 0 for scaling up, which keeps the replicas.
         let state = build::state(&json!({"recommendations": [], "flags": {"tolerance": 0.1}}));
-        let mut items = with_pods([state, values(58, 4), build::scale(4)], 4, "58m");
-        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
-        pod["status"]["startTime"] = json!("2026-11-21T05:50:00Z");
-        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
-            "lastTransitionTime": "2026-11-21T05:51:00Z"}]);
-        let Some(Facts::DiffersFromStatus(facts)) =
-            only(Code::DiffersFromStatus, &items).map(|it| it.facts)
-        else {
-            panic!("{items:?}")
+        let items = with_pods([state, values(58, 4), build::scale(4)], 4, "58m");
+        let unready = |start: &str, since: &str| {
+            let pod = build::with(
+                json!({"status": {"startTime": start}}),
+                &ready("False", since),
+            );
+            with_pod(&items, "web-3", &pod)
         };
+        let items = unready("2026-11-21T05:50:00Z", "2026-11-21T05:51:00Z");
+        let (facts, _) = only_of::<DiffersFromStatus>(&items).expect("a difference");
         let initialization = Setting::new(
             "a CPU initialization period of",
             "--cpu-initialization-period",
@@ -303,9 +298,7 @@ mod tests {
         );
         assert_eq!(facts.would_explain, [initialization, readiness]);
         // It counts since the controller's pass, by the default period of five minutes.
-        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
-        pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
-        pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T05:56:00Z");
+        let items = unready("2026-11-21T05:54:55Z", "2026-11-21T05:56:00Z");
         assert_eq!(only(Code::DiffersFromStatus, &items), None);
         // At 42 % of 50 %, four pods stay four, and three are enough for three. The fourth counts unless it was
         // deleted, or created without having started, and both may have happened since the controller's pass.
@@ -324,25 +317,15 @@ mod tests {
         ] {
             let state = build::state(&json!({"recommendations": []}));
             let hpa = build::with(values(42, 4), &behavior);
-            let mut items = with_pods([state, hpa, build::scale(4)], 4, "42m");
-            let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
-            *pod = build::with(pod.clone(), &patch);
-            let name = pod["metadata"]["name"].clone();
-            items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
-            assert_eq!(
-                only(Code::DiffersFromStatus, &items).is_some(),
-                want,
-                "{patch}"
-            );
+            let items = with_pods([state, hpa, build::scale(4)], 4, "42m");
+            let items = unmeasured(with_pod(&items, "web-3", &patch), "web-3");
+            let found = only(Code::DiffersFromStatus, &items);
+            assert_eq!(found.is_some(), want, "{patch}");
         }
         // At 58 % of 50 %, a controller with the default tolerance goes to 5.
+        let tolerance = vec![Setting::new("a tolerance of", "--tolerance", "0.16")];
         for (hpa, cpu, flags, want) in [
-            (
-                values(58, 4),
-                "58m",
-                json!({}),
-                Some(vec![Setting::new("a tolerance of", "--tolerance", "0.16")]),
-            ),
+            (values(58, 4), "58m", json!({}), Some(tolerance)),
             (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
             // Other values, or a pass that has scaled.
             (values(57, 4), "58m", json!({}), None),
@@ -358,11 +341,8 @@ mod tests {
         ] {
             let state = build::state(&json!({"recommendations": [], "flags": flags}));
             let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
-            let got = only(Code::DiffersFromStatus, &items).map(|it| {
+            let got = only_of::<DiffersFromStatus>(&items).map(|(facts, it)| {
                 assert_eq!((it.severity, it.explains), (Severity::Warning, false));
-                let Facts::DiffersFromStatus(facts) = it.facts else {
-                    panic!("{it:?}")
-                };
                 assert_eq!((facts.last, facts.now), (4, 5));
                 facts.would_explain
             });

@@ -244,21 +244,21 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::Code;
     use crate::findings::outside::testing::{settled, with_pods};
-    use crate::findings::testing::only;
-
-    use crate::findings::{Code, Facts};
+    use crate::findings::testing::{only, only_of, with};
 
     #[test]
     fn a_managed_control_plane() {
+        let (azure, amazon) = (
+            "aks-nodepool1-12345678-vmss000000",
+            "ip-10-0-1-2.ec2.internal",
+        );
+        let google = "gke-prod-default-pool-1a2b3c4d-x7kq";
         for (version, node, want) in [
-            ("v1.34.2", "aks-nodepool1-12345678-vmss000000", true),
-            ("v1.34.2-eks-0a1b2c3", "ip-10-0-1-2.ec2.internal", true),
-            (
-                "v1.34.2-gke.1043",
-                "gke-prod-default-pool-1a2b3c4d-x7kq",
-                true,
-            ),
+            ("v1.34.2", azure, true),
+            ("v1.34.2-eks-0a1b2c3", amazon, true),
+            ("v1.34.2-gke.1043", google, true),
             // A node of one's own in Azure, a name that only begins alike, and a pod without a node.
             ("v1.34.2", "k8s-agentpool1-12345678-vmss000000", false),
             ("v1.34.2", "aks-lab-1", false),
@@ -266,16 +266,10 @@ mod tests {
         ] {
             let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": version}));
             let mut items = with_pods([state, settled(4), build::scale(4)], 4, "54m");
-            for pod in items
-                .iter_mut()
-                .filter(|item| item["kind"] == "Pod" && !node.is_empty())
-            {
-                pod["spec"]["nodeName"] = json!(node);
+            if !node.is_empty() {
+                items = with(&items, "Pod", &json!({"spec": {"nodeName": node}}));
             }
-            let found = only(Code::FieldIgnored, &items).expect("the tolerance");
-            let Facts::FieldIgnored(facts) = &found.facts else {
-                panic!("{found:?}")
-            };
+            let (facts, _) = only_of::<FieldIgnored>(&items).expect("the tolerance");
             assert_eq!(facts.is_managed, want, "{version} {node}");
         }
     }
@@ -290,52 +284,29 @@ mod tests {
         };
         // 54 % is within the tolerance of 10 %, but not within 1 %.
         let wide = json!({"spec": {"behavior": {"scaleUp": {"tolerance": "0.09"}}}});
+        let (new, stored) = (tolerant(None), tolerant(Some("u")));
+        let wide = build::with(new.clone(), &wide);
         for (version, gate, hpa, want) in [
-            (
-                "v1.34.2",
-                None,
-                tolerant(Some("u")),
-                Some((false, true, true)),
-            ),
-            ("v1.34.2", None, tolerant(None), Some((true, true, true))),
-            ("v1.32.1", None, tolerant(None), Some((true, false, true))),
-            (
-                "v1.32.1",
-                None,
-                tolerant(Some("u")),
-                Some((false, false, true)),
-            ),
+            ("v1.34.2", None, &stored, Some((false, true, true))),
+            ("v1.34.2", None, &new, Some((true, true, true))),
+            ("v1.32.1", None, &new, Some((true, false, true))),
+            ("v1.32.1", None, &stored, Some((false, false, true))),
             // It is within the tolerance of the field, too.
-            (
-                "v1.34.2",
-                None,
-                build::with(tolerant(None), &wide),
-                Some((true, true, false)),
-            ),
-            (
-                "v1.32.1",
-                None,
-                build::with(tolerant(None), &wide),
-                Some((true, false, false)),
-            ),
-            ("v1.34.2", Some(true), tolerant(Some("u")), None),
-            ("v1.36.2", None, tolerant(Some("u")), None),
-            (
-                "v1.36.2",
-                Some(false),
-                tolerant(Some("u")),
-                Some((false, true, true)),
-            ),
+            ("v1.34.2", None, &wide, Some((true, true, false))),
+            ("v1.32.1", None, &wide, Some((true, false, false))),
+            ("v1.34.2", Some(true), &stored, None),
+            ("v1.36.2", None, &stored, None),
+            ("v1.36.2", Some(false), &stored, Some((false, true, true))),
             // The API server keeps it.
             (
                 "v1.36.2",
                 Some(false),
-                settled(4),
+                &settled(4),
                 Some((false, true, true)),
             ),
             // Without the field, it is what would change the answer.
-            ("v1.34.2", None, settled(4), Some((true, true, true))),
-            ("v1.36.2", None, settled(4), None),
+            ("v1.34.2", None, &settled(4), Some((true, true, true))),
+            ("v1.36.2", None, &settled(4), None),
         ] {
             let gates = gate.map_or(
                 json!({}),
@@ -344,11 +315,8 @@ mod tests {
             let state = build::state(&json!({
                 "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
             }));
-            let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
-            let got = only(Code::FieldIgnored, &items).map(|it| {
-                let Facts::FieldIgnored(facts) = &it.facts else {
-                    panic!("{it:?}")
-                };
+            let items = with_pods([state, hpa.clone(), build::scale(4)], 4, "54m");
+            let got = only_of::<FieldIgnored>(&items).map(|(facts, it)| {
                 let severity = if facts.stated {
                     Severity::Warning
                 } else {
@@ -374,11 +342,8 @@ mod tests {
             let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
             let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
             let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
-            assert_eq!(
-                only(Code::FieldIgnored, &items).is_some(),
-                want,
-                "{count} {cpu}"
-            );
+            let found = only(Code::FieldIgnored, &items);
+            assert_eq!(found.is_some(), want, "{count} {cpu}");
         }
     }
 }

@@ -193,9 +193,8 @@ fn turns(events: &[&Event], rescales: &[ReportedRescale]) -> i32 {
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::Facts;
     use crate::findings::requests::testing::{owned, vpa, with_container};
-    use crate::findings::testing::{cpu, found, state, with_spec};
+    use crate::findings::testing::{cpu, only_of, state, with_spec};
 
     /// A window lasts from the passes before a scale-down to the next scale-up, if events report all of them.
     #[test]
@@ -214,11 +213,8 @@ mod tests {
                     build::with(event, &json!({"count": count}))
                 })
             });
-            let all = found(&items.into_iter().chain(events).collect::<Vec<_>>());
-            all.into_iter().find_map(|it| match it.facts {
-                Facts::Flapping(it) => Some(it),
-                _ => None,
-            })
+            let all: Vec<_> = items.into_iter().chain(events).collect();
+            only_of::<Flapping>(&all).map(|(facts, _)| facts)
         };
         let flapping = |count: i32, items: Vec<serde_json::Value>| cycles(6, count, items);
         let items = state(&[cpu()], &["50m"; 4]);

@@ -603,134 +603,84 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::Code;
     use crate::findings::outside::testing::{
         deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{found, of_keda, only, owned_by_keda, said, set_by, with_hpa};
-    use crate::findings::{Code, Facts};
+    use crate::findings::testing::{
+        found, of_keda, only, only_of, owned_by_keda, said, set_by, with, with_hpa,
+    };
 
     #[test]
     fn replicas_that_somebody_else_set() {
-        let argo = json!({"argocd.argoproj.io/tracking-id": "web"});
-        let helm = json!({"meta.helm.sh/release-name": "shop"});
-        let none = json!({});
-        let by_hand = writes("kubectl", "scale");
-        let controller = writes("kube-controller-manager", "scale");
-        for (left, now, managed, annotations, want) in [
-            (3, 8, &by_hand, &none, Some(Some(By::Scale))),
-            (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
-            (
-                3,
-                8,
-                &writes("kubectl-scale", "scale"),
-                &none,
-                Some(Some(By::Scale)),
-            ),
-            (
-                3,
-                8,
-                &writes("cronhpa", "scale"),
-                &none,
-                Some(Some(By::Autoscaler)),
-            ),
-            (
-                3,
-                8,
-                &writes("ocelot", "scale"),
-                &none,
-                Some(Some(By::Autoscaler)),
-            ),
-            (
-                9,
-                5,
-                &writes("argocd-controller", ""),
-                &argo,
-                Some(Some(By::ArgoCd)),
-            ),
-            (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
-            (
-                9,
-                5,
-                &writes("kustomize-controller", ""),
-                &none,
-                Some(Some(By::Flux)),
-            ),
-            (
-                9,
-                5,
-                &writes("kubectl-client-side-apply", ""),
-                &none,
-                Some(Some(By::Apply)),
-            ),
-            // Whoever applies the manifest did not write this.
-            (
-                9,
-                5,
-                &writes("kubectl-edit", ""),
-                &helm,
-                Some(Some(By::Hand)),
-            ),
-            (
-                9,
-                5,
-                &writes("kubectl-patch", ""),
-                &none,
-                Some(Some(By::Hand)),
-            ),
-            (
-                9,
-                5,
-                &writes("my-operator", ""),
-                &argo,
-                Some(Some(By::Program)),
-            ),
-            (9, 5, &json!([]), &none, Some(None)),
-            // The controller itself, which has not written its status yet.
-            (3, 8, &controller, &none, None),
-            (5, 5, &by_hand, &none, None),
-            // Switched off and on.
-            (3, 0, &by_hand, &none, None),
-            (0, 3, &by_hand, &none, None),
-        ] {
-            let target = deployment(now, managed, annotations);
+        // Whoever applies the manifest need not have written this.
+        let annotations =
+            json!({"argocd.argoproj.io/tracking-id": "web", "meta.helm.sh/release-name": "shop"});
+        let annotated = json!({"metadata": { "annotations": annotations }});
+        let writer = |left: i32, now: i32, managed: &Value| {
+            let target = build::with(deployment(now, managed), &annotated);
             let items = with_pods([unknown_memory(), settled(left), target], 5, "50m");
-            let got = only(Code::OtherWriter, &items).map(|it| {
+            only_of::<OtherWriter>(&items).map(|(facts, it)| {
                 assert_eq!((it.severity, it.explains), (Severity::Warning, true));
-                let Facts::OtherWriter(facts) = it.facts else {
-                    panic!("{it:?}")
-                };
                 assert_eq!((facts.now, facts.left), (now, Some(left)));
                 facts.writer.map(|it| it.by)
-            });
-            assert_eq!(got, want, "{left} {now} {managed}");
+            })
+        };
+        for (manager, subresource, by) in [
+            ("kubectl", "scale", By::Scale),
+            ("k9s", "scale", By::Scale),
+            ("kubectl-scale", "scale", By::Scale),
+            ("cronhpa", "scale", By::Autoscaler),
+            ("ocelot", "scale", By::Autoscaler),
+            ("argocd-controller", "", By::ArgoCd),
+            ("helm", "", By::Helm),
+            ("kustomize-controller", "", By::Flux),
+            ("kubectl-client-side-apply", "", By::Apply),
+            ("kubectl-edit", "", By::Hand),
+            ("kubectl-patch", "", By::Hand),
+            ("my-operator", "", By::Program),
+        ] {
+            let managed = writes(manager, subresource);
+            for (left, now) in [(3, 8), (9, 5)] {
+                assert_eq!(writer(left, now, &managed), Some(Some(by)), "{managed}");
+            }
+        }
+        let none = json!([]);
+        assert_eq!(writer(9, 5, &none), Some(None));
+        let by_hand = writes("kubectl", "scale");
+        for (left, now, managed) in [
+            // The controller itself, which has not written its status yet.
+            (3, 8, &writes("kube-controller-manager", "scale")),
+            (5, 5, &by_hand),
+            // Switched off and on.
+            (3, 0, &by_hand),
+            (0, 3, &by_hand),
+        ] {
+            assert_eq!(writer(left, now, managed), None, "{left} {now} {managed}");
         }
         // In some distributions, the controller has another name.
         let distribution =
             json!([{"manager": "k3s", "subresource": "status", "time": "2026-11-21T05:59:51Z"}]);
-        let hpa = build::with(
-            settled(3),
+        let target = deployment(8, &writes("k3s", "scale"));
+        let items = with_pods([unknown_memory(), settled(3), target], 5, "50m");
+        let items = with_hpa(
+            &items,
             &json!({"metadata": {"managedFields": distribution}}),
         );
-        let target = deployment(8, &writes("k3s", "scale"), &none);
-        let items = with_pods([unknown_memory(), hpa, target], 5, "50m");
         assert_eq!(only(Code::OtherWriter, &items), None);
         // An event of the controller about the same count, after the status.
         let later = build::with(
             rescale(8, 1),
             &json!({"lastTimestamp": "2026-11-21T05:59:58Z"}),
         );
-        let target = deployment(8, &json!([]), &none);
-        let items = with_pods(
-            [unknown_memory(), settled(3), target.clone(), later],
-            5,
-            "50m",
-        );
+        let items = [unknown_memory(), settled(3), deployment(8, &none), later];
+        let items = with_pods(items, 5, "50m");
         assert_eq!(only(Code::OtherWriter, &items), None);
         // A single correction by a pass is explained by the finding about the correction.
         // If a program writes, it will write again, and so comes first.
         let code = |now: i32, writer: &Value| {
             let hpa = build::with(settled(3), &json!({"spec": {"maxReplicas": 4}}));
-            let items = [unknown_memory(), hpa, deployment(now, writer, &none)];
+            let items = [unknown_memory(), hpa, deployment(now, writer)];
             let items = with_pods(items, usize::try_from(now).expect("a count"), "50m");
             found(&items)[0].code()
         };
@@ -762,7 +712,7 @@ mod tests {
         let hpa = writes("kube-controller-manager", "scale");
         let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
             let kind = json!({ "kind": kind });
-            let target = build::with(deployment(5, writer, &json!({})), &kind);
+            let target = build::with(deployment(5, writer), &kind);
             let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
             let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
             let items = [unknown_memory(), build::with(settled(4), &spec), target];
@@ -800,7 +750,7 @@ mod tests {
         assert_eq!(owner("ReplicaSet", &custom, &hpa, 20), None);
         // A ReplicaSet of an earlier revision has no pods.
         let target = json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": owners}});
-        let old = build::with(deployment(0, &none, &json!({})), &target);
+        let old = build::with(deployment(0, &none), &target);
         let hpa = build::hpa(&json!({"scaleTargetRef": {"kind": "ReplicaSet"}}));
         let all = found(&[unknown_memory(), hpa, old]);
         let told: Vec<_> = all.iter().map(|it| (it.code(), it.follows)).collect();
@@ -810,20 +760,15 @@ mod tests {
         // Whether an operator sets the replicas is not known.
         assert_eq!(owner("Deployment", &owners, &none, 20), Some(None));
         // Two HPAs of one target would both stop.
-        let target = json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": owners}});
+        let kind = json!({"spec": {"scaleTargetRef": {"kind": "ReplicaSet"}}});
         let shop =
             json!({"metadata": {"name": "shop"}, "spec": {"scaleTargetRef": {"name": "shop"}}});
+        let named = json!({"metadata": {"name": "shop"}});
         let mut items = vec![
             unknown_memory(),
-            build::with(
-                settled(5),
-                &json!({"spec": {"scaleTargetRef": {"kind": "ReplicaSet"}}}),
-            ),
-            build::with(deployment(5, &manager, &json!({})), &target),
-            build::with(
-                deployment(5, &none, &json!({})),
-                &json!({"metadata": {"name": "shop"}}),
-            ),
+            build::with(settled(5), &kind),
+            build::with(deployment(5, &manager), &target),
+            build::with(deployment(5, &none), &named),
         ];
         let advice = |items: &[Value]| {
             said(Code::OtherWriter, &with_pods(items.to_vec(), 5, "50m"))
@@ -843,7 +788,7 @@ mod tests {
 
     #[test]
     fn replicas_that_go_to_and_fro() {
-        let target = deployment(4, &json!([]), &json!({}));
+        let target = deployment(4, &json!([]));
         for (events, want) in [
             (vec![rescale(4, 20)], Some(20)),
             (vec![rescale(4, 20), rescale(3, 2)], Some(20)),
@@ -856,13 +801,8 @@ mod tests {
             ),
             (vec![], None),
         ] {
-            let items = [unknown_memory(), settled(4), target.clone()]
-                .into_iter()
-                .chain(events.clone());
-            let got = only(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
-                let Facts::OtherWriter(facts) = it.facts else {
-                    panic!("{it:?}")
-                };
+            let items = [&[unknown_memory(), settled(4), target.clone()], &events[..]].concat();
+            let got = only_of::<OtherWriter>(&with_pods(items, 4, "50m")).map(|(facts, _)| {
                 let Again {
                     replicas, count, ..
                 } = facts.again.expect("repeated scaling");
@@ -873,8 +813,12 @@ mod tests {
         }
         // KEDA goes to 0 and back by itself, which the controller's events do not show.
         let written_by = |writers: &Value| {
-            let target = deployment(4, writers, &json!({}));
-            let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
+            let items = [
+                unknown_memory(),
+                settled(4),
+                deployment(4, writers),
+                rescale(4, 20),
+            ];
             with_pods(items, 4, "50m")
         };
         let items = written_by(&json!([]));
@@ -897,42 +841,36 @@ mod tests {
             "Scaled down replica set web-a from 4 to 2",
             "Scaled down replica set web-a from 4 to 0",
         );
+        let spec = |spec: Value| json!({ "spec": spec });
+        let higher = json!({"replicas": 3, "behavior": "currentReplicasIfHigher"});
+        let paused = json!({"autoscaling.keda.sh/paused-replicas": "2"});
+        let rollout = "Scaled up replica set web-b from 0 to 2";
         for (messages, own, object, want) in [
             (&[off][..], 20, json!({}), false),
             (&[down], 20, json!({}), true),
             // KEDA's, the controller's own, and a rollout.
-            (&[down], 20, json!({"spec": {"idleReplicaCount": 2}}), false),
+            (&[down], 20, spec(json!({"idleReplicaCount": 2})), false),
             (
                 &[down],
                 20,
-                json!({"spec": {"fallback": {"replicas": 2}}}),
+                spec(json!({"fallback": {"replicas": 2}})),
                 false,
             ),
             (
                 &[down],
                 20,
-                json!({"spec": {"fallback": {"replicas": 3}}}),
+                spec(json!({"fallback": {"replicas": 3}})),
                 true,
             ),
+            (&[down], 20, spec(json!({ "fallback": higher })), false),
             (
                 &[down],
                 20,
-                json!({"spec": {"fallback": {"replicas": 3, "behavior": "currentReplicasIfHigher"}}}),
-                false,
-            ),
-            (
-                &[down],
-                20,
-                json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "2"}}}),
+                json!({"metadata": {"annotations": paused}}),
                 false,
             ),
             (&[down], 2, json!({}), false),
-            (
-                &[down, "Scaled up replica set web-b from 0 to 2"],
-                20,
-                json!({}),
-                false,
-            ),
+            (&[down, rollout], 20, json!({}), false),
         ] {
             let mut events: Vec<Value> = messages.iter().map(|it| followed(it)).collect();
             if own == 2 {
@@ -944,12 +882,12 @@ mod tests {
         }
         for (object, want) in [
             (json!({}), false),
-            (json!({"spec": {"minReplicaCount": 0}}), false),
+            (spec(json!({"minReplicaCount": 0})), false),
             (
-                json!({"spec": {"minReplicaCount": 2, "idleReplicaCount": 0}}),
+                spec(json!({"minReplicaCount": 2, "idleReplicaCount": 0})),
                 false,
             ),
-            (json!({"spec": {"minReplicaCount": 2}}), true),
+            (spec(json!({"minReplicaCount": 2})), true),
         ] {
             let got = only(Code::OtherWriter, &of_keda(&items, &object));
             assert_eq!(got.is_some(), want, "{object}");
@@ -1012,13 +950,10 @@ mod tests {
             assert_eq!(advice(manager, operation), want, "{manager} {operation}");
         }
         // An operator's usual field manager does not say which operator it is.
-        let mut items = set_by(&json!({"manager": "manager", "operation": "Update"}), 3);
+        let set = set_by(&json!({"manager": "manager", "operation": "Update"}), 3);
         let owner = build::owned_by("serving.knative.dev/v1", "KnativeServing", "knative");
-        let target = items
-            .iter_mut()
-            .find(|it| it["kind"] == "Deployment")
-            .unwrap();
-        target["metadata"]["ownerReferences"] = owner;
+        let owned = json!({"metadata": {"ownerReferences": owner}});
+        let items = with(&set, "Deployment", &owned);
         assert_eq!(
             said(Code::OtherWriter, &items).advice.text(),
             "Have manager leave the replicas to the HPA. KnativeServing/knative owns Deployment/web: if its operator \

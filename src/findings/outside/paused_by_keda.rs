@@ -195,94 +195,48 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::outside::testing::{unknown_memory, with_pods};
+    use crate::findings::Code;
+    use crate::findings::outside::testing::unknown_memory;
+    use crate::findings::testing::{
+        cpu, input, of_keda, only_of, owned_by_keda, said, state, with_spec,
+    };
 
-    use crate::findings::testing::{input, only, said};
-    use crate::findings::{Code, Facts};
+    const OUT: &str = "autoscaling.keda.sh/paused-scale-out";
+    const WHOLE: &str = "autoscaling.keda.sh/paused";
+    const REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
+
+    /// Returns a ScaledObject with these annotations.
+    fn annotated(annotations: &Value) -> Value {
+        json!({"metadata": {"annotations": annotations}})
+    }
 
     #[test]
     fn a_scaled_object_that_is_paused() {
-        let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
-        let owned = |behavior: Value| {
-            let metric = build::resource("cpu", &build::utilization(50));
-            let spec = json!({"metrics": [metric], "behavior": behavior});
-            build::with(
-                build::hpa(&spec),
-                &json!({"metadata": {"ownerReferences": owner}}),
-            )
+        let disabled = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+        let busy = |cpu: &str| state(&[self::cpu()], &[cpu; 4]);
+        let of = |cpu: &str, annotations: Value| {
+            of_keda(&with_spec(&busy(cpu), &disabled), &annotated(&annotations))
         };
-        let disabled = json!({"scaleUp": {"selectPolicy": "Disabled"}});
-        let object = |annotations: Value| {
-            let annotated = json!({"metadata": {"annotations": annotations}});
-            vec![build::scaled_object("web", &annotated)]
-        };
-        let (out, whole, replicas) = (
-            "autoscaling.keda.sh/paused-scale-out",
-            "autoscaling.keda.sh/paused",
-            "autoscaling.keda.sh/paused-replicas",
-        );
-        let plain = build::with(
-            owned(disabled.clone()),
-            &json!({"metadata": {"ownerReferences": null}}),
-        );
-        for (hpa, objects, cpu, want) in [
-            (
-                owned(disabled.clone()),
-                object(json!({out: "true"})),
-                "100m",
-                Some((true, vec![out])),
-            ),
+        let own = build::scaled_object("web", &annotated(&json!({OUT: "true"})));
+        let plain = [with_spec(&busy("100m"), &disabled), vec![own]].concat();
+        let unread = owned_by_keda(&with_spec(&busy("100m"), &disabled));
+        let both = json!({WHOLE: "true", REPLICAS: "4"});
+        for (items, want) in [
+            (of("100m", json!({OUT: "true"})), Some((true, vec![OUT]))),
             // Each of the two that pause it as a whole has to go.
-            (
-                owned(disabled.clone()),
-                object(json!({whole: "true", replicas: "4"})),
-                "50m",
-                Some((true, vec![replicas, whole])),
-            ),
+            (of("50m", both), Some((true, vec![REPLICAS, WHOLE]))),
             // It explains nothing if the metrics do not ask for more.
-            (
-                owned(disabled.clone()),
-                object(json!({out: "true"})),
-                "50m",
-                Some((false, vec![out])),
-            ),
-            (
-                owned(disabled.clone()),
-                vec![],
-                "100m",
-                Some((true, vec![])),
-            ),
+            (of("50m", json!({OUT: "true"})), Some((false, vec![OUT]))),
+            (unread, Some((true, vec![]))),
             // As a whole it explains what the target has, whatever the metrics ask for.
-            (
-                owned(disabled.clone()),
-                object(json!({whole: "true"})),
-                "50m",
-                Some((true, vec![whole])),
-            ),
-            (
-                owned(disabled.clone()),
-                object(json!({whole: "false"})),
-                "50m",
-                None,
-            ),
+            (of("50m", json!({WHOLE: "true"})), Some((true, vec![WHOLE]))),
+            (of("50m", json!({WHOLE: "false"})), None),
             // Its own behavior.
-            (
-                owned(disabled.clone()),
-                object(json!({out: "false"})),
-                "100m",
-                None,
-            ),
-            (owned(json!(null)), vec![], "100m", None),
-            (plain, object(json!({out: "true"})), "100m", None),
+            (of("100m", json!({OUT: "false"})), None),
+            (owned_by_keda(&busy("100m")), None),
+            (plain, None),
         ] {
-            let items = [unknown_memory(), hpa, build::scale(4)]
-                .into_iter()
-                .chain(objects);
-            let found = only(Code::PausedByKeda, &with_pods(items, 4, cpu));
-            let got = found.map(|it| {
-                let Facts::PausedByKeda(facts) = &it.facts else {
-                    panic!("{it:?}")
-                };
+            let got = only_of::<PausedByKeda>(&items).map(|(facts, it)| {
                 let severity = if facts.is_whole() {
                     Severity::Warning
                 } else {
@@ -293,22 +247,17 @@ mod tests {
                     (&*facts.object, &facts.disabled[..]),
                     ("web", &[Direction::Up][..])
                 );
-                (it.explains, facts.annotations.clone())
+                (it.explains, facts.annotations)
             });
             assert_eq!(got, want);
         }
         // A pause of everything disables no direction: that is the ScaledObject's own policy, or another pause.
+        let out = "paused and autoscaling.keda.sh/paused-scale-out, so scaling out is disabled";
         for (annotations, want, is_told) in [
-            (json!({whole: "true"}), "paused", false),
-            (
-                json!({whole: "true", out: "true"}),
-                "paused and autoscaling.keda.sh/paused-scale-out, so scaling out is disabled",
-                true,
-            ),
+            (json!({WHOLE: "true"}), "paused", false),
+            (json!({WHOLE: "true", OUT: "true"}), out, true),
         ] {
-            let items = [unknown_memory(), owned(disabled.clone()), build::scale(4)];
-            let items = items.into_iter().chain(object(annotations));
-            let text = said(Code::PausedByKeda, &with_pods(items, 4, "100m"));
+            let text = said(Code::PausedByKeda, &of("100m", annotations));
             let want = format!("ScaledObject/web is paused by autoscaling.keda.sh/{want}");
             assert_eq!(text.summary, want);
             let result = |it: &String| it.starts_with("Without the pause");
@@ -320,70 +269,46 @@ mod tests {
     #[test]
     fn replicas_that_keda_fixes_with_the_bounds() {
         let fixed = |annotations: Value, least: i32, most: i32| {
-            let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
-            let metric = build::resource("cpu", &build::utilization(50));
-            let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
-            let hpa = build::with(
-                build::hpa(&spec),
-                &json!({"metadata": {"ownerReferences": owner}}),
-            );
-            let annotated = json!({"metadata": {"annotations": annotations}});
-            let object = build::scaled_object("web", &annotated);
-            let items = [unknown_memory(), hpa, build::scale(3), object];
-            let found = only(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
-            let Facts::PausedByKeda(facts) = found.facts else {
-                panic!("{found:?}")
-            };
+            let bounds = json!({"minReplicas": least, "maxReplicas": most});
+            let items = with_spec(&state(&[cpu()], &["50m"; 3]), &bounds);
+            let items = of_keda(&items, &annotated(&annotations));
+            let (facts, _) = only_of::<PausedByKeda>(&items).expect("a pause");
             facts.fixed
         };
-        let replicas = |value: &str| json!({"autoscaling.keda.sh/paused-replicas": value});
-        assert_eq!(fixed(replicas("3"), 3, 3), Some(3));
-        assert_eq!(fixed(replicas("0"), 1, 1), Some(1));
-        assert_eq!(fixed(replicas("3"), 1, 3), None);
-        assert_eq!(fixed(replicas("2"), 3, 3), None);
-        assert_eq!(
-            fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3),
-            None
-        );
+        assert_eq!(fixed(json!({REPLICAS: "3"}), 3, 3), Some(3));
+        assert_eq!(fixed(json!({REPLICAS: "0"}), 1, 1), Some(1));
+        assert_eq!(fixed(json!({REPLICAS: "3"}), 1, 3), None);
+        assert_eq!(fixed(json!({REPLICAS: "2"}), 3, 3), None);
+        assert_eq!(fixed(json!({WHOLE: "true"}), 3, 3), None);
     }
 
     #[test]
     fn an_hpa_that_keda_has_taken_away() {
-        let object = |name: &str, key: &str, value: &str| {
-            let more = json!({"metadata": {"namespace": "shop", "annotations": {key: value}}});
+        let object = |name: &str, annotations: Value| {
+            let more = json!({"metadata": {"namespace": "shop", "annotations": annotations}});
             build::scaled_object(name, &more)
         };
-        let (paused, replicas) = (
-            "autoscaling.keda.sh/paused",
-            "autoscaling.keda.sh/paused-replicas",
-        );
         let other = build::with(
-            object("other", paused, "true"),
+            object("other", json!({WHOLE: "true"})),
             &json!({"spec": {"scaleTargetRef": {"name": "other"}}}),
         );
         for (object, want) in [
             (
-                object("web", paused, "true"),
+                object("web", json!({WHOLE: "true"})),
                 Some("ScaledObject/web has the annotation autoscaling.keda.sh/paused=true,"),
             ),
             (
-                object("for-web", replicas, "0"),
+                object("for-web", json!({REPLICAS: "0"})),
                 Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
             ),
             (
-                build::with(
-                    object("web", paused, "true"),
-                    &json!({"metadata": {"annotations": {replicas: "0"}}}),
-                ),
+                object("web", json!({WHOLE: "true", REPLICAS: "0"})),
                 Some(
                     "scaledobject web -n shop autoscaling.keda.sh/paused-replicas- autoscaling.keda.sh/paused-`",
                 ),
             ),
-            (object("web", paused, "false"), None),
-            (
-                object("web", "autoscaling.keda.sh/paused-scale-in", "true"),
-                None,
-            ),
+            (object("web", json!({WHOLE: "false"})), None),
+            (object("web", json!({KEDA_PAUSED_SCALE_IN: "true"})), None),
             (other, None),
         ] {
             let hint = input(&[unknown_memory(), object.clone()])

@@ -313,19 +313,15 @@ mod tests {
     use super::*;
     use crate::build;
 
+    use crate::findings::Code;
     use crate::findings::outside::testing::{rescale, settled, unknown_memory, with_pods};
-
-    use crate::findings::testing::{only, pass, table, with_hpa, with_spec};
-    use crate::findings::{Code, Facts, find};
-    use crate::pass::Pass;
+    use crate::findings::testing::{assuming, only_of, table, with_hpa, with_spec};
+    use crate::findings::{Facts, find};
     use crate::snapshot::input::Input;
 
     /// Returns the number of failures in each finding about these objects, with an assumption.
     fn failures_assuming(items: &[Value], assume: fn(&mut Input)) -> Vec<Option<i32>> {
-        let mut input = pass(items).input;
-        input.observed = Some(input.snapshot.clone().into());
-        assume(&mut input);
-        let findings = find(&Pass::run(input)).into_iter();
+        let findings = find(&assuming(items, assume)).into_iter();
         let own = findings.filter_map(|it| match it.facts {
             Facts::ScaleNotWritten(facts) => Some(facts.failures.map(|it| it.times)),
             _ => None,
@@ -339,10 +335,7 @@ mod tests {
         items: &[Value],
         errors: &[&str],
     ) -> Option<(Severity, Option<Timestamp>, Option<i32>)> {
-        let finding = only(Code::ScaleNotWritten, items)?;
-        let Facts::ScaleNotWritten(facts) = finding.facts else {
-            panic!("{finding:?}")
-        };
+        let (facts, finding) = only_of::<ScaleNotWritten>(items)?;
         assert!(errors.contains(&&*facts.error), "{facts:?}");
         assert_eq!((facts.to, finding.explains), (8, true));
         let times = facts.failures.map(|it| it.times);
@@ -598,107 +591,74 @@ mod tests {
         let changed = |event: Value, patch: &Value| build::with(event, patch);
         let twice = changed(failing(slow), &two);
         let few = |host_errors: i32, more: Vec<Value>| [unrouted(host_errors), more].concat();
-        let warned = |times: Option<i32>| Some((Severity::Warning, since, times));
+        let warned = |times: i32| Some((Severity::Warning, since, Some(times)));
+        let alone = Some((Severity::Warning, since, None));
+        let is_leaderless = failed("FailedUpdateScale", "etcdserver: leader changed");
+        let none_works = changed(failing(conflict), &json!({ "message": combined }));
+        let at_0530 = changed(failing(slow), &until_0530);
+        let unstated = changed(failing(slow), &without_first);
+        let written = event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z");
+        let fewer = build::with(last.clone(), &json!({"status": {"currentReplicas": 3}}));
         for (hpa, events, want) in [
-            (last.clone(), vec![], warned(None)),
-            (last.clone(), vec![failing(denied)], warned(Some(80))),
-            (last.clone(), vec![failing(conflict)], warned(None)),
+            (&last, vec![], alone),
+            (&last, vec![failing(denied)], warned(80)),
+            (&last, vec![failing(conflict)], alone),
             // What passes by itself is no trouble before it happens often.
-            (is_slow.clone(), vec![], None),
-            (
-                failed("FailedUpdateScale", "etcdserver: leader changed"),
-                vec![],
-                None,
-            ),
-            (is_slow.clone(), vec![failing(slow)], warned(Some(80))),
+            (&is_slow, vec![], None),
+            (&is_leaderless, vec![], None),
+            (&is_slow, vec![failing(slow)], warned(80)),
             // Three times in five hours is not often.
-            (is_slow.clone(), vec![five_hours(slow, 3)], None),
+            (&is_slow, vec![five_hours(slow, 3)], None),
             // But the last one is not known to pass.
-            (
-                is_unserved.clone(),
-                vec![five_hours(unserved, 3)],
-                warned(Some(3)),
-            ),
+            (&is_unserved, vec![five_hours(unserved, 3)], warned(3)),
             // The address in the text is another one each time.
-            (is_slow.clone(), unrouted(3), warned(Some(3))),
-            (is_slow.clone(), unrouted(2), None),
+            (&is_slow, unrouted(3), warned(3)),
+            (&is_slow, unrouted(2), None),
             // Few have the last address, whether or not such an error is known to pass.
             (
-                is_unserved.clone(),
+                &is_unserved,
                 few(3, vec![changed(failing(unserved), &once)]),
-                warned(Some(4)),
+                warned(4),
             ),
             (
-                is_slow.clone(),
+                &is_slow,
                 few(3, vec![changed(failing(slow), &once)]),
-                warned(Some(4)),
+                warned(4),
             ),
             // The same error, seldom and for long, does not hide that others go on.
-            (
-                is_slow.clone(),
-                few(3, vec![five_hours(slow, 4)]),
-                warned(Some(3)),
-            ),
-            (
-                is_slow.clone(),
-                vec![changed(failing(conflict), &json!({ "message": combined }))],
-                warned(Some(80)),
-            ),
+            (&is_slow, few(3, vec![five_hours(slow, 4)]), warned(3)),
+            (&is_slow, vec![none_works], warned(80)),
             // Not known to pass, whatever failed long ago.
             (
-                is_unserved.clone(),
+                &is_unserved,
                 vec![changed(failing(conflict), &long_ago)],
-                warned(None),
+                alone,
             ),
-            (is_unserved.clone(), vec![], warned(None)),
+            (&is_unserved, vec![], alone),
             // Nor if it has often failed, with a success in between.
             (
-                scaled(unserved, "05:59:20"),
+                &scaled(unserved, "05:59:20"),
                 vec![failing(unserved)],
-                warned(Some(80)),
+                warned(80),
             ),
             // There are no more failures in a row than passes since the success until the last failure, and of each event
             // that began before the success, one less.
-            (scaled(slow, "05:59:20"), vec![failing(slow)], None),
-            (
-                scaled(slow, "05:59:20"),
-                vec![changed(failing(slow), &without_first)],
-                None,
-            ),
-            (
-                scaled(slow, "05:30:00"),
-                vec![changed(failing(slow), &until_0530)],
-                None,
-            ),
-            (scaled(slow, "05:55:00"), vec![twice.clone(); 2], None),
-            (
-                scaled(slow, "05:55:00"),
-                vec![twice.clone(); 3],
-                warned(Some(6)),
-            ),
+            (&scaled(slow, "05:59:20"), vec![failing(slow)], None),
+            (&scaled(slow, "05:59:20"), vec![unstated], None),
+            (&scaled(slow, "05:30:00"), vec![at_0530], None),
+            (&scaled(slow, "05:55:00"), vec![twice.clone(); 2], None),
+            (&scaled(slow, "05:55:00"), vec![twice; 3], warned(6)),
             // Three passes fit between a success and the last failure, or only two.
-            (
-                scaled(slow, "05:59:06"),
-                vec![failing(slow)],
-                warned(Some(80)),
-            ),
-            (scaled(slow, "05:59:12"), vec![failing(slow)], None),
+            (&scaled(slow, "05:59:06"), vec![failing(slow)], warned(80)),
+            (&scaled(slow, "05:59:12"), vec![failing(slow)], None),
             // It was written in the meantime, or failed once because of another writer.
-            (
-                last.clone(),
-                vec![event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z")],
-                None,
-            ),
-            (
-                build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
-                vec![],
-                None,
-            ),
-            (conflicts, vec![], None),
-            (failed("FailedGetScale", denied), vec![], None),
-            (settled(4), vec![failing(denied)], None),
+            (&last, vec![written], None),
+            (&fewer, vec![], None),
+            (&conflicts, vec![], None),
+            (&failed("FailedGetScale", denied), vec![], None),
+            (&settled(4), vec![failing(denied)], None),
         ] {
-            let items = [unknown_memory(), hpa, build::scale(4)];
+            let items = [unknown_memory(), hpa.clone(), build::scale(4)];
             let items = with_pods(items.into_iter().chain(events), 4, "90m");
             let got = failed_writes(&items, &[denied, slow, unserved]);
             assert_eq!(got, want, "{items:?}");
@@ -727,17 +687,13 @@ mod tests {
             "2026-11-21T01:00:00Z",
         ];
         for (scaled, error, first, wanted) in [
-            (times[0], slow, times[1], "could not be scaled for 30m: "),
-            (times[2], slow, times[1], "could not be scaled for 50m: "),
-            (
-                times[0],
-                unserved,
-                times[2],
-                "could not be scaled 20m ago: ",
-            ),
+            (times[0], slow, times[1], "for 30m: "),
+            (times[2], slow, times[1], "for 50m: "),
+            (times[0], unserved, times[2], "20m ago: "),
         ] {
+            let wanted = format!("could not be scaled {wanted}");
             let said = said(scaled, error, first);
-            assert!(said.contains(wanted), "{said}");
+            assert!(said.contains(&wanted), "{said}");
         }
         // What is assumed has not happened, and what happened was not to a new HPA.
         let of = |error: &str| {

@@ -255,81 +255,59 @@ mod tests {
     use super::*;
     use crate::build;
 
+    use crate::findings::Code;
     use crate::findings::outside::testing::{deployment, unknown_memory};
-    use crate::findings::testing::{cpu, only, said, state, table, with, with_hpa};
-    use crate::findings::{Code, Facts};
+    use crate::findings::testing::{cpu, only, only_of, said, state, table, with, with_hpa};
 
     #[test]
     fn a_target_that_is_not_there() {
         let deployment = |name: &str| {
-            build::with(
-                deployment(3, &json!([]), &json!({})),
-                &json!({"metadata": {"name": name}}),
-            )
+            let named = json!({"metadata": {"name": name}});
+            build::with(deployment(3, &json!([])), &named)
         };
         let stateful_set = build::with(deployment("web"), &json!({"kind": "StatefulSet"}));
-        let rollout = build::with(
-            deployment("web"),
-            &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
-        );
-        let to = |reference: Value| build::hpa(&json!({"scaleTargetRef": reference}));
-        for (hpa, objects, want) in [
+        let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
+        let rollout = build::with(deployment("web"), &argo);
+        let old = json!({"apiVersion": "extensions/v1beta1"});
+        let service = json!({"apiVersion": "v1", "kind": "Service"});
+        let none = || json!({});
+        use Missing::{Kind, Object, Scale};
+        for (target, objects, want) in [
             (
-                to(json!({})),
+                none(),
                 vec![deployment("weg")],
-                Some((Missing::Object, Some("Deployment/weg"))),
+                Some((Object, Some("Deployment/weg"))),
             ),
             (
-                to(json!({})),
+                none(),
                 vec![deployment("other-thing")],
-                Some((Missing::Object, None)),
+                Some((Object, None)),
             ),
             (
-                to(json!({})),
+                none(),
                 vec![stateful_set],
-                Some((Missing::Object, Some("StatefulSet/web"))),
+                Some((Object, Some("StatefulSet/web"))),
             ),
             (
-                to(json!({"apiVersion": "extensions/v1beta1"})),
+                old,
                 vec![deployment("web")],
-                Some((Missing::Kind, Some("Deployment/web"))),
+                Some((Kind, Some("Deployment/web"))),
             ),
-            (
-                to(json!({"kind": "DaemonSet"})),
-                vec![],
-                Some((Missing::Scale, None)),
-            ),
-            (
-                to(json!({"apiVersion": "v1", "kind": "Service"})),
-                vec![],
-                Some((Missing::Scale, None)),
-            ),
-            (to(json!({})), vec![deployment("web")], None),
-            (
-                to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
-                vec![rollout, deployment("web")],
-                None,
-            ),
+            (json!({"kind": "DaemonSet"}), vec![], Some((Scale, None))),
+            (service, vec![], Some((Scale, None))),
+            (none(), vec![deployment("web")], None),
+            (argo, vec![rollout, deployment("web")], None),
         ] {
-            let items: Vec<Value> = [unknown_memory(), hpa.clone()]
-                .into_iter()
-                .chain(objects)
-                .collect();
-            let found = only(Code::TargetNotFound, &items);
-            let got = found.as_ref().map(|it| {
+            let hpa = build::hpa(&json!({ "scaleTargetRef": target }));
+            let items = [vec![unknown_memory(), hpa.clone()], objects].concat();
+            let got = only_of::<TargetNotFound>(&items).map(|(facts, it)| {
                 assert_eq!((it.severity, it.explains), (Severity::Error, true));
-                let Facts::TargetNotFound(facts) = &it.facts else {
-                    panic!("{it:?}")
-                };
                 // An input with other objects of the kind is complete.
                 let target = &hpa["spec"]["scaleTargetRef"]["kind"];
-                let is_listed = items.iter().any(|it| it["kind"] == *target)
-                    && facts.missing == Missing::Object;
+                let is_listed =
+                    items.iter().any(|it| it["kind"] == *target) && facts.missing == Object;
                 assert_eq!(facts.is_assumed, !is_listed, "{facts:?}");
-                (
-                    facts.missing.clone(),
-                    facts.meant.as_ref().map(ToString::to_string),
-                )
+                (facts.missing, facts.meant.map(|it| it.to_string()))
             });
             let want = want.map(|(missing, meant)| (missing, meant.map(str::to_owned)));
             assert_eq!(got, want, "{hpa}");
@@ -338,27 +316,17 @@ mod tests {
         let message = "deployments.apps \"web\" not found";
         let state_of =
             |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
-        let said = only(
-            Code::TargetNotFound,
-            &[state_of(message), build::hpa(&json!({}))],
-        );
-        let said = said.map(|it| it.facts);
-        let Some(Facts::TargetNotFound(facts)) = said else {
-            panic!("{said:?}")
+        let of = |hpa: Value| {
+            let found = only_of::<TargetNotFound>(&[state_of(message), hpa]);
+            let (facts, _) = found.expect("a missing target");
+            (facts.missing, facts.is_assumed, facts.error)
         };
-        assert_eq!(
-            (facts.missing, facts.is_assumed, &*facts.error),
-            (Missing::Object, false, message)
-        );
+        let plain = build::hpa(&none());
+        assert_eq!(of(plain), (Object, false, message.to_owned()));
         // It says the same of a custom resource without a scale.
-        let custom = build::hpa(
-            &json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}),
-        );
-        let said = only(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
-        let Some(Facts::TargetNotFound(facts)) = said else {
-            panic!("{said:?}")
-        };
-        assert_eq!(facts.missing, Missing::ObjectOrScale);
+        let pool = json!({"apiVersion": "example.com/v1", "kind": "Pool"});
+        let custom = build::hpa(&json!({ "scaleTargetRef": pool }));
+        assert_eq!(of(custom).0, Missing::ObjectOrScale);
         // An input that lacks the target says nothing about the cluster.
         assert_eq!(only(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
     }
@@ -366,7 +334,7 @@ mod tests {
     #[test]
     fn an_object_of_another_kind_that_is_meant() {
         let rollout = build::with(
-            deployment(3, &json!([]), &json!({})),
+            deployment(3, &json!([])),
             &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
         );
         let items = vec![unknown_memory(), build::hpa(&json!({})), rollout];
@@ -433,42 +401,27 @@ mod tests {
             let named = json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
             build::with(build::with(build::deployment(3), &named), more)
         };
-        let without_scale = |items: Vec<Value>| -> Vec<Value> {
-            items
-                .into_iter()
-                .filter(|it| it["kind"] != "Scale")
-                .collect()
-        };
-        let busy = state(&[cpu()], &["90m"; 3]);
-        let elsewhere = [
-            without_scale(busy.clone()),
-            vec![deployment("web", "shop", &json!({}))],
-        ]
-        .concat();
+        let mut busy = state(&[cpu()], &["90m"; 3]);
+        let zero = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
+        let off = with(&busy, "Scale", &zero);
+        let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
+        let five = with(&busy, "Scale", &five);
+        busy.retain(|it| it["kind"] != "Scale");
+        let elsewhere = [&busy[..], &[deployment("web", "shop", &json!({}))]].concat();
         let unstated = {
-            let hpa = json!({"metadata": {"namespace": "shop"}});
-            let items = with_hpa(&without_scale(busy.clone()), &hpa);
+            let items = with_hpa(&busy, &json!({"metadata": {"namespace": "shop"}}));
             let no_namespace = json!({"metadata": {"namespace": ""}});
             [items, vec![deployment("web", "", &no_namespace)]].concat()
         };
-        let zero = with(
-            &busy,
-            "Scale",
-            &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}),
-        );
         let rollout = json!({
             "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
             "metadata": {"name": "web", "namespace": "default"},
             "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
         });
-        let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
-        let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
-        let custom = with_hpa(&busy, &target("Stack", "example.com/v1"));
+        let kept = [off, vec![deployment("web", "default", &zero), rollout]].concat();
         let owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "Stack", "web")}});
-        let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
-        let custom = with(&custom, "Scale", &five);
         let custom = with_hpa(
-            &custom,
+            &with_hpa(&five, &target("Stack", "example.com/v1")),
             &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z", "currentReplicas": 5}}),
         );
         let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();

@@ -42,12 +42,9 @@ pub(crate) fn pods(count: usize, cpu: &str) -> Vec<Value> {
 }
 
 /// Returns the target after someone has set its replicas.
-pub(crate) fn deployment(replicas: i32, managed: &Value, annotations: &Value) -> Value {
-    let metadata = json!({"annotations": annotations, "managedFields": managed});
-    build::with(
-        build::deployment(replicas),
-        &json!({ "metadata": metadata }),
-    )
+pub(crate) fn deployment(replicas: i32, managed: &Value) -> Value {
+    let metadata = json!({"metadata": {"managedFields": managed}});
+    build::with(build::deployment(replicas), &metadata)
 }
 
 pub(crate) fn writes(manager: &str, subresource: &str) -> Value {

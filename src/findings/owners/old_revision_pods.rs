@@ -190,31 +190,29 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::owners::testing::of_set;
-    use crate::findings::pods::testing::crashing;
-    use crate::findings::testing::{cpu, only, state, table, with, with_pod};
+    use crate::findings::owners::testing::{of_set, replica_set};
+    use crate::findings::pods::testing::{crashing, ready, with_pods};
+    use crate::findings::testing::{cpu, external, only_of, state, table, with, with_pod};
+
+    /// Makes the first three of four pods those of an old revision, and the last one that of a new one.
+    fn revised(items: &[Value]) -> Vec<Value> {
+        let old = with_pods(items, &["web-0", "web-1", "web-2"], &of_set("web", "old"));
+        with_pod(&old, "web-3", &of_set("web", "new"))
+    }
 
     #[test]
     fn pods_of_several_revisions() {
-        let mut items = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
-        for (name, hash) in [
-            ("web-0", "old"),
-            ("web-1", "old"),
-            ("web-2", "old"),
-            ("web-3", "new"),
-        ] {
-            items = with_pod(&items, name, &of_set("web", hash));
-        }
+        let items = revised(&state(&[cpu()], &["80m"; 4]));
         let replicas = |items: &[Value], replicas| {
             with(items, "Scale", &json!({"spec": {"replicas": replicas}}))
         };
         let set = |hash: &str, revision: &str| {
-            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": format!("web-{hash}"), "namespace": "default",
-                    "labels": {"app": "web", "pod-template-hash": hash},
-                    "annotations": {"deployment.kubernetes.io/revision": revision},
-                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
-                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+            let annotations = json!({"deployment.kubernetes.io/revision": revision});
+            let one = json!({"replicas": 1});
+            replica_set(
+                hash,
+                &json!({"metadata": {"annotations": annotations}, "spec": one, "status": one}),
+            )
         };
         let surge = json!({"status": {"replicas": 4}});
         let deployment = build::with(build::deployment(3), &surge);
@@ -225,8 +223,7 @@ mod tests {
             ]
             .concat()
         };
-        let unready = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
+        let unready = ready("False", "2026-11-21T05:00:10Z");
         let same = with_pod(&items, "web-3", &of_set("web", "old"));
         // A rollout that began a minute ago ends by itself.
         let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
@@ -249,10 +246,7 @@ mod tests {
         // The words only count the pods beyond the replicas.
         for (place, beyond) in [(1, "web-3"), (3, "web-0"), (4, "web-3")] {
             let (about, items) = &states[place];
-            let facts = only(Code::OldRevisionPods, items).map(|it| it.facts);
-            let Some(Facts::OldRevisionPods(facts)) = facts else {
-                panic!("{about}")
-            };
+            let (facts, _) = only_of::<OldRevisionPods>(items).unwrap();
             assert_eq!(facts.beyond, [beyond.into()], "{about}");
         }
         insta::assert_snapshot!(table(Code::OldRevisionPods, states), @r"
@@ -294,16 +288,7 @@ mod tests {
     #[test]
     fn a_surge_under_an_average() {
         let surge = |target: &Value, length: &str| {
-            let mut items = state(&[build::external("queue", target)], &["50m"; 4]);
-            items.push(build::queue(&[length]));
-            for (name, hash) in [
-                ("web-0", "old"),
-                ("web-1", "old"),
-                ("web-2", "old"),
-                ("web-3", "new"),
-            ] {
-                items = with_pod(&items, name, &of_set("web", hash));
-            }
+            let items = revised(&external("queue", target, length, 4));
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
             with(&items, "Scale", &scale)
         };

@@ -18,3 +18,12 @@ pub(crate) fn of_set(name: &str, hash: &str) -> Value {
         &json!({"pod-template-hash": hash}),
     )
 }
+
+/// Returns a ReplicaSet of the Deployment `web` with these fields.
+pub(crate) fn replica_set(hash: &str, more: &Value) -> Value {
+    let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": format!("web-{hash}"), "namespace": "default",
+            "labels": {"app": "web", "pod-template-hash": hash},
+            "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")}});
+    build::with(set, more)
+}

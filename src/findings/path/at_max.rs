@@ -396,25 +396,15 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::find_except;
     use crate::findings::metrics::testing::container;
-    use crate::findings::path::testing::{at_max, memory, pods, queue_of};
-    use crate::findings::pods::testing::{unready_since, with_pods};
-    use crate::findings::requests::testing::{of_kind, owned};
+    use crate::findings::path::testing::{memory, pods, queue_of};
+    use crate::findings::pods::testing::{ready, unmeasured, unready_since, with_pods};
+    use crate::findings::requests::testing::{limited, of_set};
     use crate::findings::testing::{
-        cpu, found, of_keda, owned_by_keda, pass, queue, said, state, table, with, with_pod,
-        with_spec, with_state,
+        cpu, external, found, of_keda, only_of, owned_by_keda, pass, queue, said, state, table,
+        told, valued, view, with, with_containers, with_pod, with_spec, with_state,
     };
-    use crate::findings::{find_except, views};
-
-    /// Returns an HPA with a metric of this total and a target for it.
-    fn total_of(name: &str, target: &str, value: &str, replicas: usize) -> Vec<Value> {
-        let items = state(
-            &[build::external(name, &build::value(target))],
-            &vec!["50m"; replicas],
-        );
-        let values = [json!({"metricName": name, "value": value})];
-        [items, vec![build::external_values(values)]].concat()
-    }
 
     fn most(items: &[Value], max: i32) -> Vec<Value> {
         with_spec(items, &json!({ "maxReplicas": max }))
@@ -428,8 +418,7 @@ mod tests {
         let paused = json!({"metadata": { "annotations": annotations }});
         let busy = most(&pods("90m"), 7);
         let both = state(&[cpu(), queue(&build::average("75"))], &["50m"; 4]);
-        let values = [json!({"metricName": "queue", "value": "900"})];
-        let both = [both, vec![build::external_values(values)]].concat();
+        let both = [both, vec![valued("queue", "900")]].concat();
         let denied =
             json!({"errors": [{"api": "resource", "denied": true, "message": "forbidden"}]});
         let unread = with_state(&both, &denied);
@@ -443,7 +432,10 @@ mod tests {
                 most(&queue_of(&build::value("75"), "225", 4), 7),
             ),
             // A time falls with the replicas, so more of them may be what is needed.
-            ("of a time", most(&total_of("latency", "75m", "100m", 4), 5)),
+            (
+                "of a time",
+                most(&external("latency", &build::value("75m"), "100m", 4), 5),
+            ),
             // As an average, 900 needs 12 pods in any case.
             (
                 "of an average",
@@ -561,21 +553,12 @@ mod tests {
     fn a_maximum_beside_hot_pods_that_start_follows_them() {
         let pods = |young: &str| {
             let items = state(&[cpu()], &["90m", "90m", "300m", "300m"]);
-            let ready = json!({"status": {"conditions": [
-                {"type": "Ready", "status": "True", "lastTransitionTime": young}]}});
-            let started = build::with(unready_since(young), &ready);
+            let started = build::with(unready_since(young), &ready("True", young));
             most(&with_pods(&items, &["web-2", "web-3"], &started), 4)
         };
-        let told = |items: &[Value]| -> Vec<_> {
-            found(items)
-                .iter()
-                .map(|it| (it.code(), it.severity, it.follows))
-                .collect()
-        };
         // Without them, two pods at 180% need 8 replicas of 4, which is still more than the maximum.
-        let young = told(&pods("2026-11-21T05:58:45Z"));
         assert_eq!(
-            young,
+            told(&pods("2026-11-21T05:58:45Z")),
             [
                 (Code::StartingPods, Severity::Warning, None),
                 (Code::AtMax, Severity::Info, Some(Code::StartingPods))
@@ -594,48 +577,37 @@ mod tests {
         let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
         let queued = state(&[queue(&build::average("10")), cpu()], &["50m"; 4]);
         // A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
-        let limited = |limit: Value| {
-            let limits = json!({"resources": {"limits": {"cpu": limit}}});
-            let container = build::with(build::requesting("app", "100m"), &limits);
-            let patch = json!({"spec": {"containers": [container]}});
-            most(&with(&state(&[cpu()], &["150m"; 4]), "Pod", &patch), 4)
+        let of_limit = |limit: Value| {
+            let busy = state(&[cpu()], &["150m"; 4]);
+            most(&with_containers(&busy, &json!([limited(limit)])), 4)
         };
         let partly = {
-            let limits = json!({"resources": {"limits": {"cpu": "1"}}});
-            let app = build::with(build::requesting("app", "100m"), &limits);
-            let both = [app, build::requesting("proxy", "50m")];
+            let both = json!([limited("1"), build::requesting("proxy", "50m")]);
             let usage = |name: &str| json!({"name": name, "usage": {"cpu": "100m"}});
             let used = json!({"containers": [usage("app"), usage("proxy")]});
-            let items = with(
-                &state(&[cpu()], &["150m"; 4]),
-                "Pod",
-                &json!({"spec": {"containers": both}}),
-            );
+            let items = with_containers(&state(&[cpu()], &["150m"; 4]), &both);
             most(&with(&items, "PodMetrics", &used), 4)
         };
         let more = json!({"spec": {"containers": [build::requesting("app", "140m")]}});
-        let of_set = {
+        let busy = most(&pods("90m"), 4);
+        let to_delete = {
             let containers = json!([build::requesting("app", "100m")]);
-            let set = of_kind(owned(&most(&pods("90m"), 4), &containers), "StatefulSet");
-            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
-            with(&set, "StatefulSet", &strategy)
+            of_set(&busy, &containers, &json!({"type": "OnDelete"}))
         };
         let of_template = |items: &[Value], requests: Value, strategy: Value| {
             let containers = json!([{"name": "app", "resources": { "requests": requests }}]);
-            let set = of_kind(owned(items, &containers), "StatefulSet");
-            let outdated = json!({"spec": {"updateStrategy": strategy},
-                "status": {"replicas": 4, "updatedReplicas": 0}});
-            with(&set, "StatefulSet", &outdated)
+            let outdated = json!({"status": {"replicas": 4, "updatedReplicas": 0}});
+            with(
+                &of_set(items, &containers, &strategy),
+                "StatefulSet",
+                &outdated,
+            )
         };
         let within = {
             let whole = json!({"spec": {"resources": {"requests": {"cpu": "200m"}}}});
-            with(
-                &most(&state(&[container("app")], &["90m"; 4]), 4),
-                "Pod",
-                &whole,
-            )
+            let items = state(&[container("app")], &["90m"; 4]);
+            with(&most(&items, 4), "Pod", &whole)
         };
-        let busy = most(&pods("90m"), 4);
         let (more_cpu, more_memory) = (
             json!({"cpu": "400m"}),
             json!({"cpu": "100m", "memory": "400Mi"}),
@@ -643,7 +615,7 @@ mod tests {
         let partition = json!({"rollingUpdate": {"partition": 2}});
         let states = [
             // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
-            ("of a utilization", most(&pods("90m"), 4)),
+            ("of a utilization", busy.clone()),
             // 900 at 75 per pod are 12; at 180, they are 5 of at most 6.
             (
                 "of an amount",
@@ -656,15 +628,15 @@ mod tests {
                 "of far more",
                 most(&[queued, vec![build::queue(&["400"])]].concat(), 6),
             ),
-            ("above the request", limited(json!("1"))),
-            ("above the request, without a limit", limited(Value::Null)),
-            ("above the request, at the limit", limited(json!("100m"))),
+            ("above the request", of_limit(json!("1"))),
+            ("above the request, without a limit", of_limit(Value::Null)),
+            ("above the request, at the limit", of_limit(json!("100m"))),
             ("above the request, with one of two limits", partly),
             (
                 "above requests that differ",
-                with_pod(&limited(Value::Null), "web-0", &more),
+                with_pod(&of_limit(Value::Null), "web-0", &more),
             ),
-            ("of pods that have to be deleted", of_set),
+            ("of pods that have to be deleted", to_delete),
             (
                 "of pods that a rollout gives enough",
                 of_template(&busy, more_cpu.clone(), json!({})),
@@ -851,12 +823,7 @@ mod tests {
     #[test]
     fn a_request_leaves_no_room_where_pods_lack_values() {
         let items = most(&pods("90m"), 4);
-        let is_first = |it: &Value| it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-0";
-        let lacking = items
-            .iter()
-            .filter(|it| !is_first(it))
-            .cloned()
-            .collect::<Vec<_>>();
+        let lacking = unmeasured(items.clone(), "web-0");
         for (items, request) in [(items, "240m"), (lacking, "130m")] {
             let text = said(Code::AtMax, &items).advice.text();
             let raised = format!("the cpu request of app to {request} if");
@@ -867,40 +834,25 @@ mod tests {
     /// If the load returns after most replicas were removed at once, keeping some would have been better.
     #[test]
     fn a_drop_in_one_step_is_named_while_the_load_is_back() {
-        let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));
-        let dropped = |sizes: &[(i32, &str, &str)]| {
+        let busy = most(&pods("90m"), 4);
+        let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
+        let early = (20, "above", "05:10:00");
+        let long_ago = [(20, "above", "03:10:00"), (1, "below", "04:40:00"), up];
+        for (about, sizes, want) in [
+            ("it is back", &[early, down, up][..], Some((20, 1))),
+            ("nothing was added since", &[early, down], None),
+            ("3 are few", &[(4, "above", "05:10:00"), down, up], None),
+            ("long ago", &long_ago, None),
+            ("8 of 20", &[early, (12, "below", "05:40:00"), up], None),
+        ] {
             let events = sizes.iter().map(|(size, side, time)| {
                 let reason = format!("cpu resource utilization {side} target");
                 build::rescale(*size, &reason, &format!("2026-11-21T{time}Z"))
             });
-            at_max(&busy.iter().cloned().chain(events).collect::<Vec<_>>())
-                .dropped
-                .map(|it| (it.from, it.to))
-        };
-        let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
-        assert_eq!(
-            dropped(&[(20, "above", "05:10:00"), down, up]),
-            Some((20, 1))
-        );
-        assert_eq!(
-            dropped(&[(20, "above", "05:10:00"), down]),
-            None,
-            "nothing was added since"
-        );
-        assert_eq!(
-            dropped(&[(4, "above", "05:10:00"), down, up]),
-            None,
-            "3 are few"
-        );
-        assert_eq!(
-            dropped(&[(20, "above", "03:10:00"), (1, "below", "04:40:00"), up]),
-            None,
-            "long ago"
-        );
-        assert_eq!(
-            dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]),
-            None
-        );
+            let items: Vec<Value> = busy.iter().cloned().chain(events).collect();
+            let (facts, _) = only_of::<AtMax>(&items).unwrap();
+            assert_eq!(facts.dropped.map(|it| (it.from, it.to)), want, "{about}");
+        }
     }
 
     /// A finding that is not shown is no reason to report a bound with a lower severity.
@@ -909,8 +861,7 @@ mod tests {
         let items = most(&queue_of(&build::value("75"), "225", 4), 7);
         let told = |ignored: &[Code]| {
             let pass = pass(&items);
-            let all = views(&pass, &find_except(&pass, ignored));
-            let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+            let bound = view(Code::AtMax, &pass, &find_except(&pass, ignored));
             (bound.severity, bound.advice.text())
         };
         let raise = "Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 150 if a pod can carry \

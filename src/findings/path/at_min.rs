@@ -99,33 +99,27 @@ const COOLDOWN: i32 = 300;
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
     use crate::findings::Facts;
+    use crate::findings::owners::testing::owned;
     use crate::findings::path::testing::{at_once, pods, queue_of};
-    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_hpa, with_spec};
+    use crate::findings::testing::{
+        cpu, found, in_version, of_keda, only, said, state, with_pod, with_spec, with_state,
+    };
 
     #[test]
     fn a_minimum_that_cannot_be_lower() {
-        let idle = |keda: bool, gate: bool| {
-            let items = queue_of(&build::average("10"), "0", 1);
-            let items = if keda {
-                of_keda(&items, &json!({}))
-            } else {
-                items
-            };
-            let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
-            with(&items, "ControllerState", &gates)
-        };
-        for (items, least) in [
-            (idle(false, false), 1),
-            (idle(false, true), 0),
-            (idle(true, false), 1),
-            (idle(true, true), 1),
+        let own = queue_of(&build::average("10"), "0", 1);
+        let of_keda = of_keda(&own, &json!({}));
+        for (items, gate, least) in [
+            (&own, false, 1),
+            (&own, true, 0),
+            (&of_keda, false, 1),
+            (&of_keda, true, 1),
         ] {
-            let all = found(&items);
+            let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
+            let all = found(&with_state(items, &gates));
             let [Facts::AtMin(facts)] = all.iter().map(|it| &it.facts).collect::<Vec<_>>()[..]
             else {
                 panic!("{all:?}")
@@ -142,26 +136,18 @@ mod tests {
     fn a_minimum_beside_a_finding_about_what_is_counted_follows_it() {
         let spec = with_spec(&pods("10m"), &at_once(&json!({})));
         let least = with_spec(&spec, &json!({"minReplicas": 3}));
-        let follows = |items: &[Value]| {
-            let all = found(items);
-            let own = all.iter().find(|it| it.code() == Code::AtMin);
-            own.unwrap_or_else(|| panic!("{all:?}")).follows
-        };
+        let follows = |items: &[_]| only(Code::AtMin, items).unwrap().follows;
         assert_eq!(follows(&least), None);
         // One of the pods is of something else.
-        let mut foreign = least;
-        for (number, kind) in [
-            (0, "StatefulSet"),
-            (1, "ReplicaSet"),
-            (2, "ReplicaSet"),
-            (3, "ReplicaSet"),
-        ] {
-            let name = format!("web-{number}");
-            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
-            let pod = foreign.iter_mut().find(is_it).unwrap();
-            pod["metadata"]["labels"]["pod-template-hash"] = json!("5d");
-            pod["metadata"]["ownerReferences"] = build::owned_by("apps/v1", kind, "web-5d");
-        }
+        let foreign = (0..4).fold(least, |items, number| {
+            let kind = if number == 0 {
+                "StatefulSet"
+            } else {
+                "ReplicaSet"
+            };
+            let owner = owned(kind, "web-5d", &json!({"pod-template-hash": "5d"}));
+            with_pod(&items, &format!("web-{number}"), &owner)
+        });
         assert_eq!(follows(&foreign), Some(Code::ForeignPods));
     }
 
@@ -169,23 +155,16 @@ mod tests {
     /// named instead.
     #[test]
     fn what_may_be_on_purpose() {
-        let pinned = |items: &[Value]| {
-            let spec = json!({"spec": {"minReplicas": 4, "maxReplicas": 4}});
-            said(Code::AtMin, &with_hpa(items, &spec))
-        };
-        let text = pinned(&state(&[cpu()], &["10m"; 4]));
+        let pinned = json!({"minReplicas": 4, "maxReplicas": 4});
+        let text = said(Code::AtMin, &with_spec(&pods("10m"), &pinned));
         assert_eq!(
             text.advice.text(),
             "Nothing to do if it is pinned on purpose: minReplicas and maxReplicas are both 4."
         );
         assert!(text.commands.is_empty(), "{text:?}");
-        let old = |cpu: &str| {
-            let items = state(&[self::cpu()], &[cpu]);
-            let version = json!({"kubernetesVersion": "v1.30.0"});
-            said(
-                Code::WithinTolerance,
-                &with(&items, "ControllerState", &version),
-            )
+        let old = |usage: &str| {
+            let items = in_version(&state(&[cpu()], &[usage]), "v1.30.0");
+            said(Code::WithinTolerance, &items)
         };
         let text = old("52m");
         // 52 is more than 1.1 times 47, and not of 48.

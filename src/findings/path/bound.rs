@@ -219,37 +219,34 @@ impl About<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use crate::build;
-    use crate::findings::FindingView;
-
-    use crate::findings::testing::{cpu, pass, said, state, with, with_hpa, with_spec};
-    use crate::findings::{Code, find, views};
-    use crate::pass::Pass;
+    use crate::findings::testing::{
+        assuming, by_age, cpu, of_pods, queue, said, state, valued, view, with_containers,
+        with_spec,
+    };
+    use crate::findings::{Code, FindingView, find};
     use crate::snapshot::hpa::HpaSpec;
 
     /// Returns the finding of a code in a state, if another spec than the running one is assumed.
-    fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> FindingView {
-        let mut input = pass(items).input;
-        input.observed = Some(input.snapshot.clone().into());
-        assume(&mut input.snapshot.hpa.spec);
-        let pass = Pass::run(input);
-        let views = views(&pass, &find(&pass));
-        views
-            .into_iter()
-            .find(|view| view.code == code)
-            .expect("the code")
+    fn said_assuming(
+        code: Code,
+        items: &[serde_json::Value],
+        assume: impl Fn(&mut HpaSpec),
+    ) -> FindingView {
+        let pass = assuming(items, |input| assume(&mut input.snapshot.hpa.spec));
+        view(code, &pass, &find(&pass))
     }
 
     /// No command changes a bound that the running HPA does not have.
     #[test]
     fn a_bound_that_is_assumed() {
         let busy = state(&[cpu()], &["90m"; 4]);
-        let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
-        let disabled = with_hpa(&busy, &disabled);
-        let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
-        let idle = with_hpa(&state(&[cpu()], &["10m"; 4]), &quick);
+        let disabled = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+        let disabled = with_spec(&busy, &disabled);
+        let quick = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
+        let idle = with_spec(&state(&[cpu()], &["10m"; 4]), &quick);
         let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
         assert_eq!(
             text.advice.text(),
@@ -290,104 +287,68 @@ mod tests {
     /// If there is evidence against the metric, the bound is not what to change.
     #[test]
     fn what_speaks_against_the_metric_of_a_bound() {
-        let queue = |value: &str, cpu: &[&str]| {
-            let items = state(&[build::external("queue", &build::average("1"))], cpu);
-            [
-                with_spec(&items, &json!({"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}})),
-                vec![build::queue(&[value])],
-            ]
-            .concat()
+        let of_queue = |value: &str, usage: &str| {
+            let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+            let spec = json!({"minReplicas": 2, "maxReplicas": 5, "behavior": behavior});
+            let items = state(&[queue(&build::average("1"))], &[usage; 4]);
+            [with_spec(&items, &spec), vec![valued("queue", value)]].concat()
         };
         let named = |name: &str, values: [&str; 3]| {
-            let items = state(&[build::per_pod(name, "10")], &["90m"; 3]);
-            let most = json!({"spec": {"maxReplicas": 5}});
-            let mut items = with_hpa(&items, &most);
-            let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");
-            for (pod, created) in pods.zip(["03", "04", "05"]) {
-                pod["metadata"]["creationTimestamp"] =
-                    json!(format!("2026-11-21T{created}:00:00Z"));
-            }
-            let value = |(number, value): (usize, &str)| {
-                json!({
-                    "describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
-                    "metric": {"name": name}, "timestamp": build::NOW, "value": value,
-                })
-            };
-            let values: Vec<Value> = values.into_iter().enumerate().map(value).collect();
-            items.push(json!({
-                "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-                "metadata": {}, "items": values,
-            }));
-            items
+            let items = by_age(&of_pods(name, "10", &values));
+            with_spec(&items, &json!({"maxReplicas": 5}))
         };
         let served = |values: [&str; 3]| named("served", values);
-        let with_idle_pods = |items: &[Value]| {
-            let containers = json!([build::requesting("app", "10")]);
-            with(items, "Pod", &json!({"spec": {"containers": containers}}))
-        };
-        let of_no_request = |items: &[Value]| {
-            let containers = json!([build::requesting("app", "0")]);
-            with(items, "Pod", &json!({"spec": {"containers": containers}}))
+        let request = |items: &[_], request: &str| {
+            with_containers(items, &json!([build::requesting("app", request)]))
         };
         let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
         let counter = "Use a rate of served if it is a counter: it rises with the age of a pod.";
+        let (falls, alike) = (["90", "60", "10"], ["90"; 3]);
         for (code, items, want) in [
-            (Code::AtMax, queue("90", &["50m"; 4]), raise),
+            (Code::AtMax, of_queue("90", "50m"), raise),
             (
                 Code::AtMax,
-                queue("90", &["5m"; 4]),
+                of_queue("90", "5m"),
                 "Look at queue first: the pods use 5% of the cpu that they request.",
             ),
-            (Code::AtMin, queue("1", &["50m"; 4]), "Nothing to do."),
+            (Code::AtMin, of_queue("1", "50m"), "Nothing to do."),
             (
                 Code::AtMin,
-                queue("1", &["190m"; 4]),
+                of_queue("1", "190m"),
                 "Look at queue first: the pods use 190% of the cpu that they request.",
             ),
             (
                 Code::AtMax,
-                queue("-50", &["50m"; 4]),
+                of_queue("-50", "50m"),
                 "Look at queue first: the API reports -50, and the controller takes a sum below 0 as the largest number.",
             ),
             (
                 Code::AtMin,
-                of_no_request(&queue("1", &["190m"; 4])),
+                request(&of_queue("1", "190m"), "0"),
                 "Nothing to do.",
             ),
-            (Code::AtMax, served(["90", "60", "10"]), counter),
+            (Code::AtMax, served(falls), counter),
+            (Code::AtMax, named("served_bytes", falls), "Raise "),
+            (Code::AtMax, named("websocket_connections", falls), "Raise "),
             (
                 Code::AtMax,
-                named("served_bytes", ["90", "60", "10"]),
-                "Raise maxReplicas",
-            ),
-            (
-                Code::AtMax,
-                named("websocket_connections", ["90", "60", "10"]),
-                "Raise maxReplicas",
-            ),
-            (
-                Code::AtMax,
-                named("served_total", ["90", "60", "10"]),
+                named("served_total", falls),
                 "Use a rate of served_total if it is a counter: it rises with the age of a pod.",
             ),
             (
                 Code::AtMax,
-                with_idle_pods(&named("served_total", ["90", "90", "90"])),
+                request(&named("served_total", alike), "10"),
                 "Look at served_total first: the pods use ",
             ),
             (
                 Code::AtMax,
-                named("served_total", ["90", "90", "90"]),
+                named("served_total", alike),
                 "Raise maxReplicas as far as nodes can carry it, or the target to 68 if a pod can carry more \
                  (predict --target). If served_total is a counter, as its name says, use a rate of it instead.",
             ),
             // Not in the order of their ages, or not far apart.
-            (
-                Code::AtMax,
-                served(["60", "90", "10"]),
-                "Raise maxReplicas if",
-            ),
-            (Code::AtMax, served(["90", "80", "70"]), "Raise maxReplicas"),
+            (Code::AtMax, served(["60", "90", "10"]), "Raise "),
+            (Code::AtMax, served(["90", "80", "70"]), "Raise "),
         ] {
             let advice = said(code, &items).advice.text();
             assert!(advice.starts_with(want), "{advice}");

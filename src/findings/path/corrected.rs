@@ -513,23 +513,24 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::find_except;
     use crate::findings::path::testing::{left, pods};
     use crate::findings::testing::{
-        cpu, found, pass, said, set_by, state, with, with_hpa, with_spec,
+        cpu, found, pass, said, set_by, state, told, view, with, with_hpa, with_spec,
     };
-    use crate::findings::{find_except, views};
+
+    /// Returns the status of a pass that has scaled from a number of replicas to 4.
+    fn scaled_from(replicas: i32) -> Value {
+        json!({"status": {"currentReplicas": replicas, "desiredReplicas": 4,
+            "lastScaleTime": "2026-11-21T05:59:00Z",
+            "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}})
+    }
 
     /// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
     #[test]
     fn a_bound_that_has_changed_is_no_trouble() {
         let least = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
         let most = with_spec(&pods("50m"), &json!({"maxReplicas": 3}));
-        let told = |items: &[Value]| -> Vec<_> {
-            found(items)
-                .iter()
-                .map(|it| (it.code(), it.severity))
-                .collect()
-        };
         for (items, code) in [(least, Code::BelowMin), (most, Code::AboveMax)] {
             for (items, severity) in [
                 // A new HPA.
@@ -539,7 +540,7 @@ mod tests {
                 (left(&items, 4, "FailedUpdateScale"), Severity::Warning),
                 (left(&items, 5, "ReadyForNewScale"), Severity::Warning),
             ] {
-                assert_eq!(told(&items), [(code, severity)]);
+                assert_eq!(told(&items), [(code, severity, None)]);
             }
         }
     }
@@ -561,6 +562,12 @@ mod tests {
         let at = "2026-11-21T05:59:00Z";
         let up = |severity, changed, asked| Some((Code::AboveMax, severity, changed, asked));
         let info = Severity::Info;
+        let done = |it: &Finding| match &it.facts {
+            Facts::AboveMax(Correction::Done(done)) | Facts::BelowMin(Correction::Done(done)) => {
+                Some(*done)
+            }
+            _ => None,
+        };
         for (about, items, events, want) in [
             (
                 "lowered",
@@ -624,15 +631,12 @@ mod tests {
                 None,
             ),
         ] {
-            let of = |it: &Finding| match &it.facts {
-                Facts::AboveMax(Correction::Done(done))
-                | Facts::BelowMin(Correction::Done(done)) => {
-                    Some((it.code(), it.severity, done.changed, done.asked))
-                }
-                _ => None,
-            };
             let all = found(&[items, events].concat());
-            assert_eq!(all.iter().find_map(of), want, "{about}");
+            let own = all.iter().find_map(|it| {
+                let done = done(it)?;
+                Some((it.code(), it.severity, done.changed, done.asked))
+            });
+            assert_eq!(own, want, "{about}");
             // What the bound keeps away is a matter of the bound.
             let follows = all
                 .iter()
@@ -643,17 +647,8 @@ mod tests {
             }
         }
         // The status of the last pass says the same, with the replicas before it.
-        let status = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
-            "lastScaleTime": at, "conditions": [
-                {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-        let earlier = |items: &[Value]| {
-            found(items).iter().find_map(|it| match &it.facts {
-                Facts::AboveMax(Correction::Done(done))
-                | Facts::BelowMin(Correction::Done(done)) => done.earlier(),
-                _ => None,
-            })
-        };
-        assert_eq!(earlier(&with(&most("90m"), hpa, &status)), Some(9));
+        let earlier = |items: &[Value]| found(items).iter().find_map(done)?.earlier();
+        assert_eq!(earlier(&with_hpa(&most("90m"), &scaled_from(9))), Some(9));
         // So do the events of a Deployment, unless a rollout divides the replicas between ReplicaSets.
         let scaled = |set: &str, from: i32, to: i32| {
             let followed = event(
@@ -682,11 +677,7 @@ mod tests {
         let advice = |manager: &str, ignored: &[Code]| {
             let writer = json!({"manager": manager, "operation": "Update"});
             let pass = pass(&set_by(&writer, 1));
-            let all = views(&pass, &find_except(&pass, ignored));
-            let below = all
-                .into_iter()
-                .find(|it| it.code == Code::BelowMin)
-                .unwrap();
+            let below = view(Code::BelowMin, &pass, &find_except(&pass, ignored));
             (below.advice.text(), below.commands.len())
         };
         let ignored = [Code::OtherWriter];
@@ -701,15 +692,8 @@ mod tests {
     /// If the bound has changed, the advice is about the bound, and not about what scaled the target.
     #[test]
     fn a_bound_that_has_changed() {
-        let least = json!({"spec": {"minReplicas": 6}});
-        let items = with_hpa(&state(&[cpu()], &["50m"; 4]), &least);
-        let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
-            {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
-        let left = |replicas: i32| {
-            let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
-            let status = build::with(status, &json!({"desiredReplicas": replicas}));
-            with_hpa(&items, &json!({ "status": status }))
-        };
+        let items = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
+        let left = |replicas: i32| left(&items, replicas, "ReadyForNewScale");
         // The metrics need 4 of 6.
         let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
         let most = json!({"maxReplicas": 3, "behavior": at_once});
@@ -744,11 +728,9 @@ mod tests {
             assert_eq!(text.advice.text(), advice);
             // No bound that allows 4 would keep them, even if the metrics need fewer than 6.
             for target in [30, 45] {
-                let target = build::resource("cpu", &build::utilization(target));
-                let moot = said(
-                    Code::BelowMin,
-                    &with_spec(&items, &json!({"metrics": [target]})),
-                );
+                let metric = build::resource("cpu", &build::utilization(target));
+                let other = with_spec(&items, &json!({"metrics": [metric]}));
+                let moot = said(Code::BelowMin, &other);
                 assert_eq!((moot.remedy(), moot.commands.len()), (remedy, 0));
             }
             let with = "With minReplicas 4: 4 replicas.";
@@ -760,15 +742,10 @@ mod tests {
     /// The status and the fields of a GitOps tool show who has lowered the maximum, and the value to raise it to.
     #[test]
     fn a_maximum_that_was_lowered_names_its_writer() {
-        let at = "2026-11-21T05:59:00Z";
-        let lowered = |manager: &Value| {
-            json!({"metadata": {"managedFields": manager}, "spec": {"maxReplicas": 4},
-                "status": {"currentReplicas": 9, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
-                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}})
-        };
         let text = |manager: &Value| {
-            let items = state(&[cpu()], &["90m"; 4]);
-            said(Code::AboveMax, &with_hpa(&items, &lowered(manager)))
+            let hpa = json!({"metadata": {"managedFields": manager}, "spec": {"maxReplicas": 4}});
+            let lowered = build::with(hpa, &scaled_from(9));
+            said(Code::AboveMax, &with_hpa(&pods("90m"), &lowered))
         };
         let writer = json!([{"manager": "argocd-controller", "operation": "Update",
             "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
@@ -804,13 +781,11 @@ mod tests {
     /// Before the HPA was created, there was one replica, and nothing is wrong with that.
     #[test]
     fn a_minimum_of_a_new_hpa() {
-        let at = "2026-11-21T05:59:00Z";
         let created = |created: &str| {
-            let items = state(&[cpu()], &["50m"; 4]);
-            let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
-                "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
-                    {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-            said(Code::BelowMin, &with_hpa(&items, &hpa)).advice.text()
+            let hpa =
+                json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4}});
+            let items = with_hpa(&pods("50m"), &build::with(hpa, &scaled_from(1)));
+            said(Code::BelowMin, &items).advice.text()
         };
         assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
         let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";

@@ -131,77 +131,47 @@ mod tests {
 
     use super::*;
     use crate::build;
-
+    use crate::findings::find_except;
     use crate::findings::path::testing::{at_once, pods, queue_of};
-    use crate::findings::testing::{cpu, found, pass, said, state, with_hpa, with_spec};
-    use crate::findings::{find_except, views};
+    use crate::findings::testing::{pass, said, told, view, with_spec};
 
     /// If scaling in a direction is disabled, another bound would change nothing. It is still a bound that
     /// decides.
     #[test]
     fn at_a_bound_a_disabled_direction_comes_first() {
-        let disabled = |way: &str| {
-            let rules = json!({way: {"selectPolicy": "Disabled"}});
-            at_once(&rules)
+        let disabled = |items: &[Value], way: &str, bounds: &Value| {
+            let rules = at_once(&json!({way: {"selectPolicy": "Disabled"}}));
+            with_spec(items, &build::with(rules, bounds))
         };
-        let most = |cpu: &str, rules: &Value| {
-            with_spec(&with_spec(&pods(cpu), rules), &json!({"maxReplicas": 4}))
-        };
-        let least = |cpu: &str, rules: &Value| {
-            with_spec(&with_spec(&pods(cpu), rules), &json!({"minReplicas": 4}))
-        };
-        let (at_max, at_min, first) = (Code::AtMax, Code::AtMin, Code::DirectionDisabled);
+        let most = |way: &str, max: i32| disabled(&pods("90m"), way, &json!({"maxReplicas": max}));
+        let least = |way: &str| disabled(&pods("10m"), way, &json!({"minReplicas": 4}));
+        let empty = queue_of(&build::average("10"), "0", 1);
         let (info, warning) = (Severity::Info, Severity::Warning);
-        let wider = with_spec(
-            &most("90m", &disabled("scaleUp")),
-            &json!({"maxReplicas": 5}),
-        );
+        let (at_max, at_min, first) = (Code::AtMax, Code::AtMin, Code::DirectionDisabled);
+        let is_first = |bound: Code| vec![(first, info, None), (bound, info, Some(first))];
         for (items, want) in [
-            (
-                most("90m", &disabled("scaleUp")),
-                vec![(first, info, None), (at_max, info, Some(first))],
-            ),
-            (
-                most("90m", &disabled("scaleDown")),
-                vec![(at_max, warning, None)],
-            ),
-            (wider, vec![(first, info, None)]),
-            (
-                least("10m", &disabled("scaleDown")),
-                vec![(first, info, None), (at_min, info, Some(first))],
-            ),
-            (
-                least("10m", &disabled("scaleUp")),
-                vec![(at_min, info, None)],
-            ),
+            (most("scaleUp", 4), is_first(at_max)),
+            (most("scaleDown", 4), vec![(at_max, warning, None)]),
+            (most("scaleUp", 5), vec![(first, info, None)]),
+            (least("scaleDown"), is_first(at_min)),
+            (least("scaleUp"), vec![(at_min, info, None)]),
             // No lower bound is allowed.
             (
-                with_spec(
-                    &queue_of(&build::average("10"), "0", 1),
-                    &disabled("scaleDown"),
-                ),
+                disabled(&empty, "scaleDown", &json!({})),
                 vec![(at_min, info, None)],
             ),
         ] {
-            let all = found(&items);
-            let told: Vec<_> = all
-                .iter()
-                .map(|it| (it.code(), it.severity, it.follows))
-                .collect();
-            assert_eq!(told, want);
+            assert_eq!(told(&items), want);
         }
     }
 
     /// With scaling disabled, another bound is no remedy, whether or not a finding says so.
     #[test]
     fn a_bound_in_a_disabled_direction() {
-        let spec = json!({"spec": {"maxReplicas": 4,
-            "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
-        let items = with_hpa(&state(&[cpu()], &["90m"; 4]), &spec);
-        let pass = pass(&items);
+        let spec = json!({"maxReplicas": 4, "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+        let pass = pass(&with_spec(&pods("90m"), &spec));
         let told = |ignored: &[Code]| {
-            let all = views(&pass, &find_except(&pass, ignored));
-            let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+            let bound = view(Code::AtMax, &pass, &find_except(&pass, ignored));
             (bound.severity, bound.advice.text(), bound.commands.len())
         };
         let leave = "Leave it: with scaling disabled in this direction, another maxReplicas changes nothing.";
@@ -252,12 +222,9 @@ mod tests {
     /// At a bound, both have to change.
     #[test]
     fn a_disabled_direction_at_a_bound() {
-        let at = |cpu: &str, way: &str, spec: Value| {
-            let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
-            let disabled = json!({way: {"selectPolicy": "Disabled"}});
-            let behavior = json!({"behavior": build::with(behavior, &disabled)});
-            let items = with_spec(&state(&[self::cpu()], &[cpu; 4]), &behavior);
-            with_spec(&items, &spec)
+        let at = |usage: &str, way: &str, spec: Value| {
+            let rules = at_once(&json!({way: {"selectPolicy": "Disabled"}}));
+            with_spec(&pods(usage), &build::with(rules, &spec))
         };
         for (items, advice, flags, patch, without) in [
             (

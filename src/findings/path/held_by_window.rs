@@ -330,36 +330,31 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::Facts;
-
+    use crate::findings::path::at_max::AtMax;
+    use crate::findings::path::direction_disabled::DirectionDisabled;
     use crate::findings::path::testing::{at_once, pods, queue_of, recommended};
-    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_spec};
+    use crate::findings::testing::{
+        codes, cpu, external, found, of_keda, only_of, said, state, valued, with, with_spec,
+    };
 
     /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
     #[test]
     fn a_recommendation_from_before_reaches_no_limit() {
+        let at = "2026-11-21T05:58:00Z";
         let remembers = |usage: &str, spec: Value, replicas: i32| {
-            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
-            let items = with_spec(&pods(usage), &spec);
-            with(
-                &items,
-                "ControllerState",
-                &json!({ "recommendations": recommendations }),
-            )
+            recommended(&with_spec(&pods(usage), &spec), replicas, at)
         };
         let before = |spec: Value, replicas: i32| remembers("10m", spec, replicas);
         let slowly = json!({"behavior": {"scaleUp": {"policies": [
             {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
-        let told = |items: &[Value]| -> Vec<_> {
-            let adds = |it: &Finding| match &it.facts {
-                Facts::HeldByWindow(facts) => Some(facts.adds),
-                _ => None,
-            };
-            found(items)
-                .iter()
-                .map(|it| (it.code(), it.severity, adds(it)))
-                .collect()
+        let told = |items: &[Value]| {
+            let told = found(items).into_iter().map(|it| match it.facts {
+                Facts::HeldByWindow(facts) => (it.severity, facts.adds),
+                other => panic!("{other:?}"),
+            });
+            Vec::from_iter(told)
         };
-        let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
+        let held = |adds: bool| vec![(Severity::Info, adds)];
         for (items, want) in [
             // Its end changes nothing.
             (
@@ -382,17 +377,10 @@ mod tests {
         }
         // What is proposed now is limited as before.
         let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 6}));
-        let recommendations = json!([{"replicas": 12, "time": "2026-11-21T05:58:00Z"}]);
-        let busy = with(
-            &busy,
-            "ControllerState",
-            &json!({ "recommendations": recommendations }),
-        );
-        let all = found(&busy);
-        let Facts::AtMax(facts) = &all[0].facts else {
-            panic!("{all:?}")
-        };
-        assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
+        let busy = recommended(&busy, 12, at);
+        assert_eq!(codes(&busy)[0], Code::AtMax);
+        let (facts, it) = only_of::<AtMax>(&busy).unwrap();
+        assert_eq!((facts.bound.asked, it.severity), (8, Severity::Warning));
     }
 
     /// Each limit follows from the unit, also where two metrics have a wrong one, unless a low value may be an idle
@@ -405,65 +393,36 @@ mod tests {
         let items = with(&state(&[memory], &["50m"; 10]), "PodMetrics", &usage);
         let slowly =
             json!({"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}});
-        let idle = state(
-            &[build::external("rps", &build::average("200k"))],
-            &["50m"; 6],
-        );
-        let values = build::external_values([json!({"metricName": "rps", "value": "1200"})]);
-        let idle = [idle, vec![values]].concat();
+        let idle = external("rps", &build::average("200k"), "1200", 6);
         let bytes = build::average("500");
         let of_app = build::resource_of("memory", "app", &bytes);
         let both = state(&[build::resource("memory", &bytes), of_app], &["50m"; 2]);
         let both = with(&both, "PodMetrics", &usage);
         let latency = build::external("latency_p99", &build::average("500m"));
         let divided = state(&[cpu(), latency], &["70m"; 2]);
-        let values =
-            build::external_values([json!({"metricName": "latency_p99", "value": "980m"})]);
-        let divided = [divided, vec![values]].concat();
+        let divided = [divided, vec![valued("latency_p99", "980m")]].concat();
         let never = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
-        let before = "2026-11-21T05:56:00Z";
+        let [held, idle] = [&items, &idle].map(|it| recommended(it, 6, "2026-11-21T05:56:00Z"));
+        let slow = with_spec(&items, &at_once(&slowly));
+        let quick = with_spec(&items, &at_once(&json!({})));
         let follow = "Follow the advice of suspect-unit.";
-        let most = "the metrics propose -2147483648,";
+        let enable = "If that is not meant, remove behavior.scaleUp.selectPolicy.";
         for (code, items, proposal, advice) in [
-            (
-                Code::HeldByWindow,
-                recommended(&items, before),
-                most,
-                follow,
-            ),
-            (
-                Code::RateLimited,
-                with_spec(&items, &at_once(&slowly)),
-                most,
-                follow,
-            ),
-            (
-                Code::AtMin,
-                with_spec(&items, &at_once(&json!({}))),
-                most,
-                follow,
-            ),
-            (
-                Code::HeldByWindow,
-                recommended(&idle, before),
-                "the metrics propose 1,",
-                "Wait until 06:01:00Z.",
-            ),
-            (
-                Code::RateLimited,
-                both,
-                "the metrics propose 1258292,",
-                follow,
-            ),
+            (Code::HeldByWindow, held, "-2147483648", follow),
+            (Code::RateLimited, slow, "-2147483648", follow),
+            (Code::AtMin, quick, "-2147483648", follow),
+            (Code::HeldByWindow, idle, "1", "Wait until 06:01:00Z."),
+            (Code::RateLimited, both, "1258292", follow),
             (
                 Code::DirectionDisabled,
                 with_spec(&divided, &never),
-                "the metrics propose 3,",
-                "If that is not meant, remove behavior.scaleUp.selectPolicy.",
+                "3",
+                enable,
             ),
         ] {
             let text = said(code, &items);
-            assert!(text.summary.starts_with(proposal), "{text:?}");
+            let proposed = format!("the metrics propose {proposal},");
+            assert!(text.summary.starts_with(&proposed), "{text:?}");
             assert_eq!(text.advice.text(), advice);
         }
     }
@@ -471,99 +430,50 @@ mod tests {
     #[test]
     fn where_a_limit_holds_as_well_the_window_explains_nothing() {
         let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-        let items = with_spec(
-            &recommended(&pods("10m"), "2026-11-21T05:56:00Z"),
-            &disabled,
-        );
-        let all = found(&items);
-        let codes: Vec<_> = all.iter().map(|it| (it.code(), it.explains)).collect();
-        assert_eq!(codes[0], (Code::DirectionDisabled, true));
-        assert!(
-            !codes.iter().any(|(code, _)| *code == Code::HeldByWindow),
-            "{codes:?}"
-        );
-        let Facts::DirectionDisabled(facts) = all[0].facts else {
-            panic!("{codes:?}")
-        };
-        assert_eq!((facts.direction, facts.limit.asked), (Direction::Down, 1));
+        let at = "2026-11-21T05:56:00Z";
+        let items = with_spec(&recommended(&pods("10m"), 6, at), &disabled);
+        let all = codes(&items);
+        assert_eq!(all[0], Code::DirectionDisabled);
+        assert!(!all.contains(&Code::HeldByWindow), "{all:?}");
+        let (facts, it) = only_of::<DirectionDisabled>(&items).unwrap();
+        let got = (facts.direction, facts.limit.asked, it.explains);
+        assert_eq!(got, (Direction::Down, 1, true));
         // Where a bound decides, it says nothing.
-        let least = json!({"minReplicas": 4});
-        let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();
-        let recommended = |replicas: i32| {
-            let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
-            let items = with_spec(&pods("10m"), &least);
-            with(
-                &items,
-                "ControllerState",
-                &json!({ "recommendations": recommendations }),
-            )
-        };
-        assert_eq!(codes(&recommended(2)), [Code::AtMin]);
-        assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
+        let least = with_spec(&pods("10m"), &json!({"minReplicas": 4}));
+        let codes = |replicas: i32| codes(&recommended(&least, replicas, at));
+        assert_eq!(codes(2), [Code::AtMin]);
+        assert_eq!(codes(5), [Code::HeldByWindow]);
     }
 
     /// Only a window that is longer than the default delays more than usual.
     #[test]
     fn a_shorter_window_is_the_default() {
-        let shorter = |rules: &Value, items: &[Value]| {
-            let recommended = recommended(items, "2026-11-21T05:59:30Z");
-            let all = found(&with_spec(&recommended, &json!({ "behavior": rules })));
-            all.into_iter().find_map(|it| match it.facts {
-                Facts::HeldByWindow(it) => Some(it.shorter),
-                _ => None,
-            })
+        let shorter = |rules: &Value, usage: &str| {
+            let items = with_spec(&pods(usage), &json!({ "behavior": rules }));
+            let items = recommended(&items, 6, "2026-11-21T05:59:30Z");
+            let (facts, _) = only_of::<HeldByWindow>(&items).unwrap();
+            facts.shorter
         };
         let window = |direction: &str, seconds: i32| json!({ direction: {"stabilizationWindowSeconds": seconds} });
-        assert_eq!(
-            shorter(&window("scaleDown", 3600), &pods("10m")),
-            Some(Some(300))
-        );
-        assert_eq!(
-            shorter(&window("scaleDown", 301), &pods("10m")),
-            Some(Some(300))
-        );
-        assert_eq!(shorter(&window("scaleDown", 300), &pods("10m")), Some(None));
-        assert_eq!(shorter(&json!({}), &pods("10m")), Some(None));
-        // Scaling up has none by default.
-        assert_eq!(
-            shorter(&window("scaleUp", 60), &pods("200m")),
-            Some(Some(0))
-        );
+        for (rules, usage, want) in [
+            (window("scaleDown", 3600), "10m", Some(300)),
+            (window("scaleDown", 301), "10m", Some(300)),
+            (window("scaleDown", 300), "10m", None),
+            (json!({}), "10m", None),
+            // Scaling up has none by default.
+            (window("scaleUp", 60), "200m", Some(0)),
+        ] {
+            assert_eq!(shorter(&rules, usage), want, "{rules}");
+        }
     }
 
-    /// A total of which each pod is to have one is work of its own.
-    #[test]
-    fn jobs_are_work_of_each_pod() {
-        let busy = |per_pod: &str| {
-            let items = recommended(
-                &queue_of(&build::average(per_pod), "2", 6),
-                "2026-11-21T05:59:30Z",
-            );
-            found(&items).into_iter().find_map(|it| match it.facts {
-                Facts::HeldByWindow(it) => Some(it.busy),
-                _ => None,
-            })
-        };
-        assert_eq!((busy("1"), busy("2")), (Some(true), Some(false)));
-    }
-
-    /// The controller does not know which pods are busy: a window only delays their end.
+    /// A total of which each pod is to have one is work of its own. The controller does not know which pods are busy: a
+    /// window only delays their end.
     #[test]
     fn a_hold_of_pods_with_work_of_their_own() {
         let held = |per_pod: &str, owner: bool| {
-            let items = [
-                state(
-                    &[build::external("queue", &build::average(per_pod))],
-                    &["50m"; 6],
-                ),
-                vec![build::queue(&["2"])],
-            ];
-            let recommendations = json!([{"replicas": 6, "time": "2026-11-21T05:59:30Z"}]);
-            let items = with(
-                &items.concat(),
-                "ControllerState",
-                &json!({ "recommendations": recommendations }),
-            );
+            let items = queue_of(&build::average(per_pod), "2", 6);
+            let items = recommended(&items, 6, "2026-11-21T05:59:30Z");
             let items = if owner {
                 of_keda(&items, &json!({}))
             } else {

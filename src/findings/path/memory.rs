@@ -93,17 +93,27 @@ mod tests {
 
     use crate::build;
     use crate::findings::path::testing::memory;
-    use crate::findings::testing::{found, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, found, said, with, with_spec};
     use crate::findings::{Code, Facts};
+
+    /// Returns pods that use 78Mi each, of which the container has restarted this many times.
+    fn restarted(metric: &Value, resources: &Value, restarts: i32) -> Vec<Value> {
+        let items = memory(std::slice::from_ref(metric), "10m", ["78Mi"; 4], resources);
+        let statuses = json!([{"name": "app", "restartCount": restarts}]);
+        with(
+            &items,
+            "Pod",
+            &json!({"status": {"containerStatuses": statuses}}),
+        )
+    }
 
     /// A target of 80%: fewer pods cannot share memory that each of them needs.
     #[test]
     fn memory_that_each_pod_needs_keeps_the_replicas() {
-        let state = |metrics: &[Value], cpu: &str, usages: [&str; 4]| {
-            memory(metrics, cpu, usages, &json!({}))
-        };
-        let memory = || build::resource("memory", &build::utilization(80));
-        let cpu = || build::resource("cpu", &build::utilization(50));
+        let share = build::resource("memory", &build::utilization(80));
+        let none = json!({});
+        let alone = |usages: [&str; 4]| memory(std::slice::from_ref(&share), "10m", usages, &none);
+        let beside = |usage: &str| memory(&[share.clone(), cpu()], usage, ["70Mi"; 4], &none);
         let kept = |items: &[Value]| {
             found(items).into_iter().find_map(|it| match it.facts {
                 Facts::Rounding(it) => Some((Code::Rounding, it.memory)),
@@ -111,62 +121,23 @@ mod tests {
                 _ => None,
             })
         };
-        for (about, items, code, want) in [
+        let (rounds, tolerates) = (Code::Rounding, Code::WithinTolerance);
+        let uneven = ["78Mi", "78Mi", "96Mi", "60Mi"];
+        let least = with_spec(&alone(["78Mi"; 4]), &json!({"minReplicas": 4}));
+        for (items, code, want) in [
             // At 60%, 3 pods are enough, and 78 is 60% of 130.
-            (
-                "within",
-                state(&[memory()], "10m", ["78Mi"; 4]),
-                Code::WithinTolerance,
-                Some((60, false, "130Mi")),
-            ),
+            (alone(["78Mi"; 4]), tolerates, Some((false, "130Mi"))),
             // A little above the target it is no different.
-            (
-                "above",
-                state(&[memory()], "10m", ["82Mi"; 4]),
-                Code::WithinTolerance,
-                Some((60, false, "140Mi")),
-            ),
+            (alone(["82Mi"; 4]), tolerates, Some((false, "140Mi"))),
             // 70 of 120 is 58%, which is 0.725 of 80%: 2.9 of 4 pods.
-            (
-                "rounded",
-                state(&[memory()], "10m", ["70Mi"; 4]),
-                Code::Rounding,
-                Some((60, false, "120Mi")),
-            ),
-            (
-                "along with cpu",
-                state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
-                Code::Rounding,
-                Some((60, true, "120Mi")),
-            ),
-            (
-                "shared",
-                state(&[memory()], "10m", ["78Mi", "78Mi", "96Mi", "60Mi"]),
-                Code::WithinTolerance,
-                None,
-            ),
-            (
-                "with cpu",
-                state(&[memory(), cpu()], "40m", ["70Mi"; 4]),
-                Code::Rounding,
-                None,
-            ),
-            // Cpu needs 3 of the 4.
-            (
-                "next to busy pods",
-                state(&[memory(), cpu()], "30m", ["70Mi"; 4]),
-                Code::Rounding,
-                None,
-            ),
-            (
-                "at the minimum",
-                with_spec(
-                    &state(&[memory()], "10m", ["78Mi"; 4]),
-                    &json!({"minReplicas": 4}),
-                ),
-                Code::WithinTolerance,
-                None,
-            ),
+            (alone(["70Mi"; 4]), rounds, Some((false, "120Mi"))),
+            (beside("10m"), rounds, Some((true, "120Mi"))),
+            // Pods that share it.
+            (alone(uneven), tolerates, None),
+            // Cpu needs all of the 4, or 3 of them.
+            (beside("40m"), rounds, None),
+            (beside("30m"), rounds, None),
+            (least, tolerates, None),
         ] {
             let (told, memory) = kept(&items).unwrap();
             let memory = memory.map(|it| {
@@ -174,76 +145,36 @@ mod tests {
                 let advice = said(told, &items).advice.text();
                 (it.at, advice.contains("drop the metric"), request)
             });
-            let want = want.map(|(one, others, request)| {
-                (
-                    one,
-                    others,
-                    Some(format!("a memory request of {request} for app")),
-                )
+            let want = want.map(|(others, request)| {
+                let named = format!("a memory request of {request} for app");
+                (60, others, Some(named))
             });
-            assert_eq!((told, memory), (code, want), "{about}");
+            assert_eq!((told, memory), (code, want), "{}", items[0]["spec"]);
         }
     }
 
     /// The request or target that leaves memory room is found by playing it, and never exceeds the limits.
     #[test]
     fn room_for_memory_is_what_the_pods_may_have() {
-        let share = || build::resource("memory", &build::utilization(80));
-        let amount = || build::resource("memory", &build::average("80Mi"));
+        let share = build::resource("memory", &build::utilization(80));
+        let amount = build::resource("memory", &build::average("80Mi"));
         let limit = |limit: &str| json!({"limits": {"memory": limit}});
-        let restarted = |items: &[Value]| {
-            let statuses = json!([{"name": "app", "restartCount": 3}]);
-            with(
-                items,
-                "Pod",
-                &json!({"status": {"containerStatuses": statuses}}),
-            )
-        };
-        let of =
-            |metric: Value, resources: &Value| memory(&[metric], "10m", ["78Mi"; 4], resources);
         let none = json!({});
-        for (about, items, change, is_tight) in [
-            (
-                "a share",
-                of(share(), &none),
-                Some("a memory request of 130Mi for app"),
-                false,
-            ),
+        let request = Some("a memory request of 130Mi for app");
+        let target = Some("a target of 110Mi");
+        for (about, metric, resources, restarts, change, is_tight) in [
+            ("a share", &share, none.clone(), 0, request, false),
             // A container cannot request more than its limit.
-            ("below a limit", of(share(), &limit("128Mi")), None, false),
-            ("at a limit", of(share(), &limit("86Mi")), None, true),
-            (
-                "restarted",
-                restarted(&of(share(), &none)),
-                Some("a memory request of 130Mi for app"),
-                true,
-            ),
+            ("below a limit", &share, limit("128Mi"), 0, None, false),
+            ("at a limit", &share, limit("86Mi"), 0, None, true),
+            ("restarted", &share, none.clone(), 3, request, true),
             // 78 × 4 of 104 are 3.
-            (
-                "an amount",
-                of(amount(), &none),
-                Some("a target of 110Mi"),
-                false,
-            ),
-            (
-                "an amount above the limit",
-                of(amount(), &limit("104Mi")),
-                None,
-                false,
-            ),
-            (
-                "an amount at the limit",
-                of(amount(), &limit("86Mi")),
-                None,
-                true,
-            ),
-            (
-                "an amount, restarted",
-                restarted(&of(amount(), &none)),
-                None,
-                true,
-            ),
+            ("an amount", &amount, none.clone(), 0, target, false),
+            ("above the limit", &amount, limit("104Mi"), 0, None, false),
+            ("at the limit", &amount, limit("86Mi"), 0, None, true),
+            ("restarted at an amount", &amount, none, 3, None, true),
         ] {
+            let items = restarted(metric, &resources, restarts);
             let all = found(&items);
             let room = all.iter().find_map(|it| match &it.facts {
                 Facts::WithinTolerance(it) => it.memory.as_ref().map(|it| it.room.clone()),
@@ -262,44 +193,33 @@ mod tests {
     /// Pods that have restarted may have lacked memory: a request alone would not give them more.
     #[test]
     fn memory_of_pods_that_have_restarted() {
-        let told = |metric: Value, restarts: i32| {
-            let container = build::with(
-                build::requesting("app", "100m"),
-                &json!({"resources": {"requests": {"memory": "100Mi"}}}),
-            );
-            let statuses = json!([{"name": "app", "restartCount": restarts}]);
-            let pod = json!({"spec": {"containers": [container]}, "status": {"containerStatuses": statuses}});
-            let items = with(&state(&[metric], &["10m"; 4]), "Pod", &pod);
-            let containers = json!([{"name": "app", "usage": {"memory": "78Mi"}}]);
-            let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
-            let advice = said(Code::WithinTolerance, &items).advice.text();
-            advice.split_once("free memory: ").unwrap().1.to_owned()
-        };
-        let share = || build::resource("memory", &build::utilization(80));
-        let amount = || build::resource("memory", &build::average("80Mi"));
+        let share = build::resource("memory", &build::utilization(80));
+        let amount = build::resource("memory", &build::average("80Mi"));
         for (metric, restarts, want) in [
             (
-                share(),
+                &share,
                 0,
                 "for 3 instead of 4, raise the memory request of app to 130Mi (predict --request), or scale on load.",
             ),
             (
-                share(),
+                &share,
                 1,
                 "for 3 instead of 4, raise memory request and limit of app (predict --request), or scale on load.",
             ),
             (
-                amount(),
+                &amount,
                 0,
                 "for 3 instead of 4, raise the target (predict --target memory=110Mi), or scale on load.",
             ),
             (
-                amount(),
+                &amount,
                 1,
                 "for fewer, raise the memory limit and the target, or scale on load.",
             ),
         ] {
-            assert_eq!(told(metric, restarts), want);
+            let items = restarted(metric, &json!({}), restarts);
+            let advice = said(Code::WithinTolerance, &items).advice.text();
+            assert_eq!(advice, format!("Pods seldom free memory: {want}"));
         }
     }
 }

@@ -153,40 +153,41 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-
     use crate::build;
     use crate::findings::path::testing::queue_of;
-    use crate::findings::testing::{cpu, said, state, with, with_hpa, with_spec};
+    use crate::findings::pods::testing::{ready, with_pods};
+    use crate::findings::testing::{cpu, external, said, state, with_spec, with_state};
+
+    /// Returns the state with a policy that allows this many pods in some seconds.
+    fn by_policy(items: &[Value], pods: i32, seconds: i32) -> Vec<Value> {
+        let policies = json!([{"type": "Pods", "value": pods, "periodSeconds": seconds}]);
+        with_spec(
+            items,
+            &json!({"behavior": {"scaleUp": {"policies": policies}}}),
+        )
+    }
 
     /// Passes are 15 seconds apart, which a shorter period or window does not change.
     #[test]
     fn what_is_shorter_than_the_time_between_passes() {
-        let policy = |seconds: i32| {
-            let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
-            let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-            with_hpa(&state(&[cpu()], &["90m"; 4]), &spec)
+        let says = |seconds: i32| {
+            let items = by_policy(&state(&[cpu()], &["90m"; 4]), 1, seconds);
+            let mut evidence = said(Code::RateLimited, &items).evidence.into_iter();
+            evidence.any(|it| it.starts_with("A period below the 15s"))
         };
-        let says = |items: &[Value]| {
-            let evidence = said(Code::RateLimited, items).evidence;
-            evidence
-                .into_iter()
-                .any(|it| it.starts_with("A period below the 15s"))
-        };
-        assert_eq!([says(&policy(10)), says(&policy(15))], [true, false]);
+        assert_eq!([says(10), says(15)], [true, false]);
         let window = |seconds: i32| {
             let young = "2026-11-21T05:58:45Z";
-            let mut items = state(&[cpu()], &["50m", "50m", "300m", "300m"]);
-            for name in ["web-2", "web-3"] {
-                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
-                let pod = items.iter_mut().find(is_it).unwrap();
-                pod["status"]["startTime"] = json!(young);
-                pod["status"]["conditions"] =
-                    json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
-            }
+            let items = state(&[cpu()], &["50m", "50m", "300m", "300m"]);
+            let started = build::with(
+                json!({"status": {"startTime": young}}),
+                &ready("True", young),
+            );
+            let items = with_pods(&items, &["web-2", "web-3"], &started);
             let rules = json!({"stabilizationWindowSeconds": seconds});
-            let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
-            let evidence = said(Code::StartingPods, &with_hpa(&items, &spec)).evidence;
-            evidence.into_iter().find(|it| it.contains("has no effect"))
+            let items = with_spec(&items, &json!({"behavior": {"scaleUp": rules}}));
+            let mut evidence = said(Code::StartingPods, &items).evidence.into_iter();
+            evidence.find(|it| it.contains("has no effect"))
         };
         let none = "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
         assert_eq!(
@@ -206,8 +207,7 @@ mod tests {
     #[test]
     fn a_value_below_0() {
         let items = queue_of(&build::average("30"), "-50", 4);
-        let most = json!({"spec": {"maxReplicas": 100}});
-        let items = with_hpa(&items, &most);
+        let items = with_spec(&items, &json!({"maxReplicas": 100}));
         let text = said(Code::RateLimited, &items);
         assert_eq!(text.severity, Severity::Warning);
         let look = "Look at queue first: the API reports -50, ";
@@ -217,16 +217,8 @@ mod tests {
     /// A policy slows down what a counter asks for, and a faster one would do harm.
     #[test]
     fn a_counter() {
-        let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 600}]);
-        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-        let of = |name: &str| {
-            let items = state(
-                &[build::external(name, &build::average("100"))],
-                &["50m"; 4],
-            );
-            let values = build::external_values([json!({"metricName": name, "value": "163500"})]);
-            with_hpa(&[items, vec![values]].concat(), &spec)
-        };
+        let of =
+            |name: &str| by_policy(&external(name, &build::average("100"), "163500", 4), 1, 600);
         for (name, severity, advice) in [
             (
                 "http_requests_total",
@@ -281,11 +273,9 @@ mod tests {
     /// Three pods and four more in the last minute: the policy is used up, so the limit is the current number.
     #[test]
     fn a_policy_that_is_used_up() {
-        let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
-        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
-        let items = with_hpa(&state(&[cpu()], &["90m"; 7]), &spec);
+        let items = by_policy(&state(&[cpu()], &["90m"; 7]), 2, 60);
         let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
-        let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
+        let items = with_state(&items, &json!({"scaleUpEvents": events}));
         let text = said(Code::RateLimited, &items);
         assert_eq!(
             text.summary,

@@ -175,28 +175,17 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::Facts;
-
-    use crate::findings::testing::{found, said, state, with, with_spec};
+    use crate::findings::testing::{
+        codes, cpu, only_of, queue, said, state, valued, with, with_spec,
+    };
 
     /// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. No metric has asked for fewer.
     #[test]
     fn what_is_rounded_up_asks_for_nothing() {
-        let others = |queue: &str| {
-            let metrics = [
-                build::resource("cpu", &build::utilization(50)),
-                build::external("queue", &build::average("10")),
-            ];
-            let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
-            let mut all = found(&items).into_iter().map(|it| it.facts);
-            let facts = all.find_map(|it| {
-                if let Facts::Rounding(it) = it {
-                    Some(it)
-                } else {
-                    None
-                }
-            });
-            facts.unwrap().beside
+        let others = |value: &str| {
+            let items = state(&[cpu(), queue(&build::average("10"))], &["40m"; 4]);
+            let items = [items, vec![valued("queue", value)]].concat();
+            only_of::<Rounding>(&items).unwrap().0.beside
         };
         assert_eq!(others("32"), vec![1]);
         assert_eq!(others("20"), Vec::<usize>::new());
@@ -206,14 +195,10 @@ mod tests {
     #[test]
     fn what_comes_to_a_whole_number_is_not_rounded() {
         let surge = |cpu: &str, spec: Value| {
-            let items = state(
-                &[build::resource("cpu", &build::utilization(50))],
-                &[cpu; 6],
-            );
+            let items = state(&[self::cpu()], &[cpu; 6]);
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
-            found(&with_spec(&with(&items, "Scale", &scale), &spec))
-                .iter()
-                .any(|it| it.code() == Code::Rounding)
+            let surging = with_spec(&with(&items, "Scale", &scale), &spec);
+            codes(&surging).contains(&Code::Rounding)
         };
         let none = || json!({});
         assert_eq!([surge("25m", none()), surge("24m", none())], [false, true]);

@@ -303,33 +303,30 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{conditions, cpu, found, of_keda, owned_by_keda, said, state};
+    use crate::findings::testing::{conditions, cpu, of_keda, owned_by_keda, said, state, told};
 
     #[test]
     fn a_target_that_keda_scales_from_zero_is_in_order() {
-        let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
-        let told = |items: &[Value]| -> Vec<_> {
-            let told = |it: &Finding| (it.code(), it.severity);
-            found(items).iter().map(told).collect()
-        };
+        let none = state(&[cpu()], &[]);
         let paused = |key: &str, value: &str| {
             of_keda(&none, &json!({"metadata": {"annotations": {key: value}}}))
         };
-        assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
+        let off = |severity, follows| (Code::SwitchedOff, severity, follows);
+        assert_eq!(told(&none), [off(Severity::Warning, None)]);
         assert_eq!(
             told(&of_keda(&none, &json!({}))),
-            [(Code::SwitchedOff, Severity::Info)]
+            [off(Severity::Info, None)]
         );
         for pause in [
             paused("autoscaling.keda.sh/paused", "true"),
             paused("autoscaling.keda.sh/paused-replicas", "0"),
         ] {
+            let cause = Code::PausedByKeda;
             let want = [
-                (Code::PausedByKeda, Severity::Warning),
-                (Code::SwitchedOff, Severity::Info),
+                (cause, Severity::Warning, None),
+                off(Severity::Info, Some(cause)),
             ];
             assert_eq!(told(&pause), want);
-            assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
         }
     }
 
@@ -377,15 +374,9 @@ mod tests {
             json!({"metadata": {"managedFields": [{"manager": manager, "operation": "Update",
                 "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}})
         };
-        let rollout = |scale_down: Option<&str>| {
-            let mut reference =
-                json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
-            if let Some(own) = scale_down {
-                reference["scaleDown"] = json!(own);
-            }
-            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
-                "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
-        };
+        let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": {
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "scaleDown": "progressively"}}});
         let along_with = |more: Vec<Value>| [none.clone(), more].concat();
         let owner = json!({"metadata": {"ownerReferences": build::owned_by("example.com/v1", "App", "web")}});
         let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
@@ -410,16 +401,16 @@ mod tests {
             "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
                 "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
             "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+        let progressively = along_with(vec![deployment("web", &json!({})), rollout]);
+        let annotations = json!({"autoscaling.keda.sh/paused-replicas": "0"});
+        let paused = of_keda(
+            &along_with(vec![deployment("web-primary", &json!({}))]),
+            &json!({"metadata": {"annotations": annotations}}),
+        );
         let point = "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
                      (spec.workloadRef).";
         for (items, want) in [
-            (
-                along_with(vec![
-                    deployment("web", &json!({})),
-                    rollout(Some("progressively")),
-                ]),
-                point,
-            ),
+            (progressively.clone(), point),
             (
                 [
                     of_objects,
@@ -445,14 +436,7 @@ mod tests {
                 along_with(vec![deployment("web", &set_by("kubectl")), scaled]),
                 "Leave it: KEDA keeps it at 0 while no trigger is active.",
             ),
-            (
-                of_keda(
-                    &along_with(vec![deployment("web-primary", &json!({}))]),
-                    &json!({"metadata": {
-                    "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
-                ),
-                "Follow the advice of paused-by-keda.",
-            ),
+            (paused.clone(), "Follow the advice of paused-by-keda."),
         ] {
             let text = said(Code::SwitchedOff, &items);
             assert_eq!(text.advice.text(), want);
@@ -461,21 +445,11 @@ mod tests {
                 "{text:?}"
             );
         }
-        let stated = said(
-            Code::SwitchedOff,
-            &along_with(vec![
-                deployment("web", &json!({})),
-                rollout(Some("progressively")),
-            ]),
-        );
+        let stated = said(Code::SwitchedOff, &progressively);
         let want = "spec.workloadRef.scaleDown of Rollout/web is progressively: Argo Rollouts scales that down as the \
                     Rollout scales up.";
         assert!(stated.evidence.iter().any(|it| it == want), "{stated:?}");
         // Flagger's pause is left alone.
-        let paused = of_keda(
-            &along_with(vec![deployment("web-primary", &json!({}))]),
-            &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
-        );
         let text = said(Code::PausedByKeda, &paused);
         assert!(
             text.advice.text().starts_with("Leave it: Flagger"),

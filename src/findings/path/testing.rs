@@ -2,22 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::at_max::AtMax;
 use crate::build;
-use crate::findings::Facts;
-use crate::findings::testing::{found, state, with, with_hpa, with_state};
+use crate::findings::testing::{external, state, with_containers, with_hpa, with_state};
 
 /// Returns four pods that request 100m each, with a target of 50%.
 pub(crate) fn pods(cpu: &str) -> Vec<Value> {
-    state(
-        &[build::resource("cpu", &build::utilization(50))],
-        &[cpu; 4],
-    )
+    state(&[crate::findings::testing::cpu()], &[cpu; 4])
 }
 
-/// Returns a state with a recommendation of 6 replicas at a time.
-pub(crate) fn recommended(items: &[Value], time: &str) -> Vec<Value> {
-    let recommendations = json!([{"replicas": 6, "time": time}]);
+/// Returns a state with a recommendation at a time.
+pub(crate) fn recommended(items: &[Value], replicas: i32, time: &str) -> Vec<Value> {
+    let recommendations = json!([{"replicas": replicas, "time": time}]);
     with_state(items, &json!({ "recommendations": recommendations }))
 }
 
@@ -29,8 +24,7 @@ pub(crate) fn at_once(rules: &Value) -> Value {
 
 /// Returns an HPA with a queue of this length and a target.
 pub(crate) fn queue_of(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
-    let items = state(&[build::external("queue", target)], &vec!["50m"; replicas]);
-    [items, vec![build::queue(&[length])]].concat()
+    external("queue", target, length, replicas)
 }
 
 /// Returns an HPA at its target whose last pass found and left that many replicas.
@@ -52,25 +46,12 @@ pub(crate) fn memory(
     usages: [&str; 4],
     resources: &Value,
 ) -> Vec<Value> {
-    let requests = build::with(
-        build::requesting("app", "100m"),
-        &json!({"resources": {"requests": {"memory": "100Mi"}}}),
-    );
-    let requests = json!([build::with(requests, &json!({ "resources": resources }))]);
-    let items = state(metrics, &[cpu; 4]);
-    let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+    let requests = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
+    let container = json!({"name": "app", "resources": build::with(requests, resources)});
+    let mut items = with_containers(&state(metrics, &[cpu; 4]), &json!([container]));
     let all = items.iter_mut().filter(|it| it["kind"] == "PodMetrics");
     for (item, usage) in all.zip(usages) {
         item["containers"][0]["usage"]["memory"] = json!(usage);
     }
     items
-}
-
-pub(crate) fn at_max(items: &[Value]) -> AtMax {
-    let all = found(items).into_iter();
-    let own = all.into_iter().find_map(|it| match it.facts {
-        Facts::AtMax(facts) => Some(facts),
-        _ => None,
-    });
-    own.expect("at-max")
 }

@@ -3,17 +3,19 @@
 use serde_json::{Value, json};
 
 use crate::build;
+use crate::findings::path::rounding::Rounding;
 use crate::findings::path::testing::{at_once, left, pods, recommended};
+use crate::findings::path::within_tolerance::WithinTolerance;
 use crate::findings::testing::{
-    found, in_version, of_keda, said, state, with, with_hpa, with_spec,
+    cpu, external, found, in_version, of_keda, only_of, said, state, with, with_hpa, with_spec,
 };
-use crate::findings::{Code, Facts, Severity};
+use crate::findings::{Code, Severity};
 
 #[test]
 fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
     let scale_down = json!({"scaleDown": {"selectPolicy": "Disabled"}});
     let scale_up = json!({"scaleUp": {"selectPolicy": "Disabled"}});
-    let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
+    let none = state(&[cpu()], &[]);
     for (code, severity, is, is_not) in [
         // 54% of 50% is within 10%; 50% is on target, and 56% is outside.
         (
@@ -32,8 +34,8 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
         (
             Code::HeldByWindow,
             Severity::Info,
-            recommended(&pods("10m"), "2026-11-21T05:56:00Z"),
-            vec![recommended(&pods("10m"), "2026-11-21T05:54:00Z")],
+            recommended(&pods("10m"), 6, "2026-11-21T05:56:00Z"),
+            vec![recommended(&pods("10m"), 6, "2026-11-21T05:54:00Z")],
         ),
         // 8 × 4 is 32, and one pass may double.
         (
@@ -107,41 +109,19 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
 
 #[test]
 fn what_would_change_it_comes_from_the_engine() {
-    let facts = |cpu: &str| {
-        found(&pods(cpu))
-            .into_iter()
-            .next()
-            .map(|finding| finding.facts)
-    };
-    let Some(Facts::Rounding(rounding)) = facts("40m") else {
-        panic!()
-    };
-    assert_eq!(
-        (rounding.one_fewer, rounding.borders.unwrap().fewer),
-        (Some(53), Some(37))
-    );
+    let rounding = |items: &[Value]| only_of::<Rounding>(items).unwrap().0;
+    let own = rounding(&pods("40m"));
+    let got = (own.one_fewer, own.borders.unwrap().fewer);
+    assert_eq!(got, (Some(53), Some(37)));
     // In a surge, four pods share what two would have to.
-    let surge = |replicas: i32| {
-        let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": 4}});
-        let all = found(&with(&pods("37m"), "Scale", &scale));
-        all.into_iter().find_map(|finding| match finding.facts {
-            Facts::Rounding(facts) => Some((facts.replicas, facts.one_fewer)),
-            _ => None,
-        })
-    };
-    assert_eq!(surge(3), Some((3, Some(74))));
+    let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
+    let surge = rounding(&with(&pods("37m"), "Scale", &scale));
+    assert_eq!((surge.replicas, surge.one_fewer), (3, Some(74)));
     // A queue is as long with fewer pods.
-    let metric = build::external("queue", &build::value("1000"));
-    let queue = [state(&[metric], &["50m"; 4]), vec![build::queue(&["800"])]].concat();
-    let all = found(&queue);
-    let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else {
-        panic!("{all:?}")
-    };
-    assert_eq!(rounding.one_fewer, None);
+    let queue = external("queue", &build::value("1000"), "800", 4);
+    assert_eq!(rounding(&queue).one_fewer, None);
     // 54% is 8% above 50%.
-    let Some(Facts::WithinTolerance(tolerated)) = facts("54m") else {
-        panic!()
-    };
+    let (tolerated, _) = only_of::<WithinTolerance>(&pods("54m")).unwrap();
     assert_eq!(tolerated.narrower, Some(7));
     let borders = tolerated.borders.unwrap();
     assert_eq!((borders.fewer, borders.more), (Some(37), Some(56)));
@@ -162,7 +142,7 @@ fn set_by_helm(items: &[Value], left: i32) -> Vec<Value> {
 #[test]
 fn a_rule_that_does_not_decide_follows_what_does() {
     let created = json!({"metadata": {"uid": "1", "creationTimestamp": "2026-11-21T05:00:00Z"}});
-    let held = recommended(&pods("10m"), "2026-11-21T05:58:00Z");
+    let held = recommended(&pods("10m"), 6, "2026-11-21T05:58:00Z");
     let limited = pods("400m");
     for (items, code) in [(held, Code::HeldByWindow), (limited, Code::RateLimited)] {
         let follows = |items: &[Value]| {
@@ -213,7 +193,7 @@ fn a_schedule_is_no_load() {
         let near = in_version(&of(name, target, value, 22), "v1.33.0");
         assert_eq!(advice(Code::WithinTolerance, &near), want, "{name}");
     }
-    let ends = |name: &str| recommended(&of(name, "1", "1", 6), "2026-11-21T05:56:00Z");
+    let ends = |name: &str| recommended(&of(name, "1", "1", 6), 6, "2026-11-21T05:56:00Z");
     let of_jobs = |name: &str| advice(Code::HeldByWindow, &ends(name)).contains("ScaledJob");
     assert_eq!([cron, "s0-kafka-lag"].map(of_jobs), [false, true]);
     let full = |name: &str| with_spec(&of(name, "1", "20", 10), &json!({"maxReplicas": 10}));

@@ -202,19 +202,16 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::findings::Facts;
-
+    use super::WithinTolerance;
     use crate::findings::pods::testing::crashing;
-    use crate::findings::testing::{cpu, found, in_version, state, with_pod, with_spec};
+    use crate::findings::testing::{cpu, in_version, only_of, state, with_pod, with_spec};
 
     /// A tolerance is suggested only to add replicas, and not while something is wrong.
     #[test]
     fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
         let offered = |items: &[Value]| {
-            found(items).into_iter().find_map(|it| match it.facts {
-                Facts::WithinTolerance(it) => Some((it.narrower, it.target.map(|it| it.proposal))),
-                _ => None,
-            })
+            let (facts, _) = only_of::<WithinTolerance>(items)?;
+            Some((facts.narrower, facts.target.map(|it| it.proposal)))
         };
         let earlier = |items: &[Value]| in_version(items, "v1.30.0");
         // Eight pods that use 46m are 8% below the target; 54m are 8% above it.

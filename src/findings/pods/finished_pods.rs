@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{cpu, in_version, state, table, with_spec};
+    use crate::findings::testing::{cpu, in_version, state, table, with_pod, with_spec};
 
     #[test]
     fn finished_pods() {
@@ -149,9 +149,10 @@ mod tests {
         };
         let mixed = {
             let three = unmeasured(state(&[cpu()], &["30m", "0", "0"]), "web-1");
-            let succeeded = json!({"status": {"phase": "Succeeded"}});
-            let one = with_pods(&three, &["web-1"], &succeeded);
-            with_pods(&one, &["web-2"], &json!({"status": {"phase": "Failed"}}))
+            let of = |items: &[Value], name: &str, phase: &str| {
+                with_pod(items, name, &json!({"status": {"phase": phase}}))
+            };
+            of(&of(&three, "web-1", "Succeeded"), "web-2", "Failed")
         };
         let states = [
             ("succeeded, and another failed", mixed),

@@ -151,26 +151,34 @@ impl StuckPod {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{of_job, unmeasured, unready_since, waiting, with_pods};
+    use crate::findings::pods::testing::{
+        of_job, ready, unmeasured, unready_since, waiting, with_pods,
+    };
     use crate::findings::testing::{
-        cpu, found, in_version, said, state, table, with, with_one, with_state,
+        codes, cpu, in_version, said, state, table, with, with_one, with_pod, with_state,
     };
 
     #[test]
     fn pods_that_were_never_ready() {
         let items = state(&[cpu()], &["80m", "80m", "80m"]);
-        let unready = |start| with_pods(&items, &["web-2"], &unready_since(start));
+        let unready = |start| with_pod(&items, "web-2", &unready_since(start));
+        let is_also = |start, patch: &Value| with_pod(&unready(start), "web-2", patch);
         let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
         let crashes = waiting("CrashLoopBackOff", 7);
+        let (pulls, creates) = (
+            waiting("ImagePullBackOff", 0),
+            waiting("ContainerCreating", 0),
+        );
         let prepared = json!({"spec": {"initContainers": [{"name": "setup"}]},
             "status": {"initContainerStatuses": [{"name": "setup", "restartCount": 3}]}});
-        let was_ready = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
-        let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
-        let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
-        let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
+        let was_ready = build::with(ready("False", "2026-11-21T05:20:00Z"), &crashes);
+        let revision = |hash: &str| json!({"metadata": {"labels": {"pod-template-hash": hash}}});
+        let rollout = with_pod(&unready(early), "web-0", &revision("old"));
+        let rollout = with_pod(&rollout, "web-2", &revision("new"));
         // The third of two replicas takes the place of another, and adds no load.
         let surge = with(&rollout, "Scale", &json!({"spec": {"replicas": 2}}));
         let evidence = said(Code::NeverReady, &surge).evidence;
@@ -181,42 +189,22 @@ mod tests {
             ("may still become ready", unready(late)),
             ("take too long", unready(early)),
             ("take too long, in one revision", rollout),
-            ("crash", with_pods(&unready(late), &["web-2"], &crashes)),
-            (
-                "lack an image",
-                with_pods(&unready(late), &["web-2"], &waiting("ImagePullBackOff", 0)),
-            ),
-            (
-                "crash, of a Job",
-                of_job(&with_pods(&unready(late), &["web-2"], &crashes), "web-2"),
-            ),
+            ("crash", is_also(late, &crashes)),
+            ("lack an image", is_also(late, &pulls)),
+            ("crash, of a Job", of_job(&is_also(late, &crashes), "web-2")),
             (
                 "crash, but have only just started",
-                with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+                is_also("2026-11-21T05:57:00Z", &crashes),
             ),
             (
                 "had to repeat what has been done since",
-                with_pods(&unready(late), &["web-2"], &prepared),
+                is_also(late, &prepared),
             ),
-            (
-                "are being prepared",
-                with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
-            ),
-            (
-                "are being prepared for too long",
-                with_pods(
-                    &unready(early),
-                    &["web-2"],
-                    &waiting("ContainerCreating", 0),
-                ),
-            ),
+            ("are being prepared", is_also(late, &creates)),
+            ("are being prepared for too long", is_also(early, &creates)),
             (
                 "crash, and were ready once",
-                with_pods(
-                    &with_pods(&items, &["web-2"], &was_ready),
-                    &["web-2"],
-                    &crashes,
-                ),
+                with_pod(&items, "web-2", &was_ready),
             ),
         ];
         insta::assert_snapshot!(table(Code::NeverReady, states), @r"
@@ -329,15 +317,9 @@ mod tests {
     #[test]
     fn what_never_was_ready_comes_before_what_follows_from_it() {
         let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);
-        let items = with_pods(
-            &items,
-            &["web-2", "web-3"],
-            &unready_since("2026-11-21T05:00:00Z"),
-        );
-        let codes: Vec<Code> = found(&items).iter().map(Finding::code).collect();
-        let never_ready = codes.iter().position(|code| *code == Code::NeverReady);
-        let uncounted = codes.iter().position(|code| *code == Code::UncountedPods);
-        assert!(uncounted.is_some() && never_ready < uncounted, "{codes:?}");
-        assert_eq!(never_ready, Some(0), "{codes:?}");
+        let start = unready_since("2026-11-21T05:00:00Z");
+        let codes = codes(&with_pods(&items, &["web-2", "web-3"], &start));
+        assert_eq!(codes[0], Code::NeverReady);
+        assert!(codes.contains(&Code::UncountedPods), "{codes:?}");
     }
 }

@@ -325,8 +325,17 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
-    use crate::findings::testing::{cpu, said, state, table, with, with_hpa};
+    use crate::findings::owners::testing::replica_set;
+    use crate::findings::pods::testing::{of_job, ready, unmeasured, unscheduled};
+    use crate::findings::testing::{cpu, event, said, state, table, with, with_hpa, with_pod};
+
+    /// Returns the Deployment of six replicas, with its condition `ReplicaFailure`.
+    fn failing(status: &str, message: &str) -> Value {
+        let failure = json!({"type": "ReplicaFailure", "status": status, "reason": "FailedCreate",
+            "message": message});
+        let status = json!({"status": {"replicas": 3, "conditions": [failure]}});
+        build::with(build::deployment(6), &status)
+    }
 
     #[test]
     fn replicas_without_pods() {
@@ -339,13 +348,8 @@ mod tests {
         };
         let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
-        let deployment = |status: &str| {
-            let failure = json!({"type": "ReplicaFailure", "status": status,
-                "reason": "FailedCreate", "message": "pods \"web-1\" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2"});
-            let status = json!({"status": {"replicas": 3, "conditions": [failure]}});
-            build::with(build::deployment(6), &status)
-        };
-        let fails = |status| [&lacks[..], &[deployment(status)]].concat();
+        let quota = "pods \"web-1\" is forbidden: exceeded quota: compute, requested: cpu=1, used: cpu=2, limited: cpu=2";
+        let fails = |status| [&lacks[..], &[failing(status, quota)]].concat();
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
@@ -359,17 +363,15 @@ mod tests {
         let off = left(&none, 0, long_ago);
         let write = json!({"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Update",
             "time": long_ago, "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
-        let target = build::with(deployment("False"), &write);
+        let target = build::with(failing("False", quota), &write);
         let set_long_ago = [off.clone(), vec![target]].concat();
-        let scaled_up = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
-            "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
-            "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 0 to 6",
-            "lastTimestamp": "2026-11-21T05:59:58Z"});
+        let message = "Scaled up replica set web-1 from 0 to 6";
+        let at = "2026-11-21T05:59:58Z";
+        let scaled_up = event("Deployment", "web", "ScalingReplicaSet", message, at);
         let woken = [gone.clone(), vec![scaled_up]].concat();
-        let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-            "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
-                "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
+        let created = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:55Z"},
             "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}}});
+        let revision = replica_set("2", &created);
         let owner = json!({"apiVersion": "v1", "kind": "Service", "name": "web", "uid": "2", "controller": true});
         let of_other = build::with(
             revision.clone(),
@@ -377,41 +379,33 @@ mod tests {
         );
         let of_other = [scaled(long_ago), vec![of_other]].concat();
         let revised = [scaled(long_ago), vec![revision]].concat();
-        let paused = build::with(deployment("False"), &json!({"spec": {"paused": true}}));
+        let paused = build::with(failing("False", quota), &json!({"spec": {"paused": true}}));
         let numbered =
             json!({"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}});
         let numbered = [gone.clone(), vec![build::with(paused.clone(), &numbered)]].concat();
         let paused = [gone.clone(), vec![paused]].concat();
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
-        let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-        let set = with_hpa(&scaled(long_ago), &set);
-        let flaps = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
+        let kind = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+        let set = with_hpa(&scaled(long_ago), &kind);
         // A pod without a node has no condition Ready.
-        let homeless = json!({"status": {"phase": "Pending", "startTime": null, "conditions": [
-            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
-        let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
+        let homeless = unscheduled("2026-11-21T05:00:00Z", "no node");
+        let homeless = unmeasured(with_pod(&set, "web-2", &homeless), "web-2");
         let due = |at: &str| {
             let deleted = json!({"metadata": {"deletionTimestamp": at}});
             let three = with(&set, "Scale", &json!({"spec": {"replicas": 3}}));
-            with_pods(&left(&three, 3, long_ago), &["web-2"], &deleted)
+            with_pod(&left(&three, 3, long_ago), "web-2", &deleted)
         };
         let (stuck, ending) = (due("2026-11-21T05:55:00Z"), due("2026-11-21T05:59:00Z"));
-        let of_others = {
-            let others = ["seed-0", "seed-1", "seed-2"].map(build::pod);
-            let items = [fails("True"), others.to_vec()].concat();
-            let names = ["seed-0", "seed-1", "seed-2"];
-            names.iter().fold(items, |items, name| of_job(&items, name))
-        };
-        let alone = {
-            let one = state(&[cpu()], &["80m"]);
-            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 0}});
-            let kind = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
-            let set = with_hpa(&with(&one, "Scale", &scale), &kind);
-            of_job(&set, "web-0")
-        };
-        let set = with_pods(&set, &["web-2"], &flaps);
+        let others = ["seed-0", "seed-1", "seed-2"];
+        let of_others = [fails("True"), others.map(build::pod).to_vec()].concat();
+        let of_others = others
+            .iter()
+            .fold(of_others, |all, name| of_job(&all, name));
+        let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 0}});
+        let one = with(&state(&[cpu()], &["80m"]), "Scale", &scale);
+        let alone = of_job(&with_hpa(&one, &kind), "web-0");
+        let set = with_pod(&set, "web-2", &ready("False", "2026-11-21T05:49:00Z"));
         let lapsed = build::lease("2026-11-21T05:51:00.000000Z");
         let seen = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
             "subresource": "status", "time": "2026-11-21T05:59:51Z"}]}});
@@ -421,17 +415,13 @@ mod tests {
         let silent_of_late = [off.clone(), vec![late]].concat();
         let silent = [off.clone(), vec![lapsed.clone()]].concat();
         let by_hand = {
-            let early = json!({"metadata": {"creationTimestamp": "2026-11-21T05:40:00Z"}});
-            let pods = with_pods(
-                &left(&lacks, 3, "2026-11-21T05:40:00Z"),
-                &["web-0", "web-1", "web-2"],
-                &early,
-            );
-            let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web",
-                "namespace": "default", "managedFields": [{"manager": "kubectl-hpa", "operation": "Update",
-                    "subresource": "scale",
-                    "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
-                "spec": {"replicas": 6}, "status": {"replicas": 3}});
+            let early = "2026-11-21T05:40:00Z";
+            let created = json!({"metadata": {"creationTimestamp": early}});
+            let pods = with(&left(&lacks, 3, early), "Pod", &created);
+            let write = json!({"metadata": {"managedFields": [{"manager": "kubectl-hpa", "operation": "Update",
+                "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
+                "status": {"replicas": 3}});
+            let workload = build::with(build::deployment(6), &write);
             let early = json!({"spec": {"renewTime": "2026-11-21T05:46:00.000000Z"}});
             [pods, vec![workload, build::with(lapsed, &early)]].concat()
         };
@@ -442,7 +432,7 @@ mod tests {
             ("for minutes", scaled(long_ago)),
             (
                 "are being replaced",
-                with_pods(&scaled(long_ago), &["web-2"], &deleted),
+                with_pod(&scaled(long_ago), "web-2", &deleted),
             ),
             ("fail", fails("True")),
             ("fail, next to pods of a Job", of_others),
@@ -597,46 +587,27 @@ mod tests {
     #[test]
     fn why_no_pods_are_created() {
         let three = state(&[cpu()], &["80m"; 3]);
-        let lacks = with(
-            &three,
-            "Scale",
-            &json!({"spec": {"replicas": 6}, "status": {"replicas": 3}}),
-        );
+        let replicas = json!({"spec": {"replicas": 6}, "status": {"replicas": 3}});
+        let lacks = with(&three, "Scale", &replicas);
         let webhook = r#"failed calling webhook "sidecar-injector.istio.io""#;
         let timeout = format!(
-            "{webhook}: Post \"https://istiod.istio-system.svc:443/inject\": context deadline exceeded"
+            "Internal error occurred: {webhook}: Post \"https://istiod.istio-system.svc:443/inject\": context deadline exceeded"
         );
+        let timed_out = format!("{webhook} ... context deadline exceeded");
         let denied =
             r#"violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false"#;
         let limits = "failed quota: compute: must specify limits.cpu";
+        let forbidden = |why: &str| format!("pods \"web-1\" is forbidden: {why}");
         for (message, why, may_be_quota) in [
-            (
-                format!("Internal error occurred: {timeout}"),
-                format!("{webhook} ... context deadline exceeded"),
-                false,
-            ),
-            (
-                format!("pods \"web-1\" is forbidden: {denied}"),
-                denied.to_owned(),
-                false,
-            ),
-            (
-                format!("pods \"web-1\" is forbidden: {limits}"),
-                limits.to_owned(),
-                true,
-            ),
-            (String::new(), String::new(), true),
-            (".".to_owned(), String::new(), true),
+            (timeout, &*timed_out, false),
+            (forbidden(denied), denied, false),
+            (forbidden(limits), limits, true),
+            (String::new(), "", true),
+            (".".to_owned(), "", true),
         ] {
-            let fails = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-                "metadata": {"name": "web", "namespace": "default"},
-                "spec": {"replicas": 6}, "status": {"replicas": 3, "conditions": [
-                    {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]}});
-            let text = said(
-                Code::ReplicasWithoutPods,
-                &[lacks.clone(), vec![fails]].concat(),
-            );
-            let want = match &*why {
+            let items = [lacks.clone(), vec![failing("True", &message)]].concat();
+            let text = said(Code::ReplicasWithoutPods, &items);
+            let want = match why {
                 "" => "Find out what keeps the pods from being created: a quota, or admission."
                     .to_owned(),
                 why => format!("Creating them fails: {why}."),

@@ -259,37 +259,32 @@ fn hot<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<(Vec<&'p Pod>, Start
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{of_job, rps, unready_since, values, with_pods};
-    use crate::findings::testing::{cpu, said, state, table};
+    use crate::findings::pods::testing::{of_job, ready, rps, unready_since, with_pods};
+    use crate::findings::testing::{cpu, of_pods, said, state, table, values, with_pod};
 
     #[test]
     fn starting_pods() {
-        let started = |start: &str, ready: &str| {
-            json!({
-                "metadata": {"creationTimestamp": start},
-                "status": {"startTime": start, "conditions": [
-                    {"type": "Ready", "status": "True", "lastTransitionTime": ready}]},
-            })
-        };
         let warm = state(&[cpu()], &["50m", "50m", "150m"]);
         let start = "2026-11-21T05:57:00Z";
-        let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:58:30Z"));
-        let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
-        let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
-        queue.push(values(&[15]));
+        let started = |items, since| {
+            let pod = build::with(unready_since(start), &ready("True", since));
+            with_pod(items, "web-2", &pod)
+        };
+        let new = |items| started(items, "2026-11-21T05:58:30Z");
+        let settled = |items| started(items, "2026-11-21T05:57:10Z");
+        let queue = [state(&[rps()], &["1m"; 3]), vec![values("rps", &["15"])]].concat();
         let slow = "2026-11-21T05:45:00Z";
         // 1.5 times one pod is 2; with two more at 0, the ratio is 0.5, and the 3 stay.
         let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
-        let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
-        counted.push(values(&[10, 10, 30]));
+        let counted = of_pods("rps", "10", &["10", "10", "30"]);
         // 32 of 30 is within the tolerance, and 32 of 20 asks for 4.
-        let mut falling = state(&[rps()], &["1m", "1m", "1m"]);
-        falling.push(values(&[16, 16, 0]));
-        let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
+        let falling = of_pods("rps", "10", &["16", "16", "0"]);
+        let unready = |items, start| with_pod(items, "web-2", &unready_since(start));
+        // Waiting comes first, as `Advice::of_past` needs it.
+        let advice = said(Code::StartingPods, &two(slow)).advice;
+        assert_eq!(advice.of_past().text(), "Have them start faster.");
         let states = [
             ("use more, but are old", warm.clone()),
             ("use more", new(&warm)),
@@ -371,34 +366,5 @@ mod tests {
             let now = build::NOW.parse().unwrap();
             assert_eq!(pods.longer_window(present, now), want, "{since} {present}");
         }
-    }
-
-    /// Pods that have been starting for a long time: waiting comes first, as `Advice::of_past` needs it.
-    #[test]
-    fn pods_that_take_long_to_start() {
-        let since = json!("2026-11-21T05:45:00Z");
-        let mut items = state(&[rps()], &["1m"; 3]);
-        for name in ["web-1", "web-2"] {
-            let pod = items
-                .iter_mut()
-                .find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
-            let pod = pod.unwrap();
-            pod["metadata"]["creationTimestamp"] = since.clone();
-            pod["status"]["startTime"] = since.clone();
-            pod["status"]["conditions"] =
-                json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
-        }
-        items.push(
-            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-            "metadata": {}, "items": [{"describedObject": {"kind": "Pod", "name": "web-0",
-                "namespace": "default"}, "metric": {"name": "rps"}, "timestamp": build::NOW,
-                "value": "15"}]}),
-        );
-        let advice = said(Code::StartingPods, &items).advice;
-        assert_eq!(
-            advice.text(),
-            "Wait until the pods are ready, or have them start faster."
-        );
-        assert_eq!(advice.of_past().text(), "Have them start faster.");
     }
 }

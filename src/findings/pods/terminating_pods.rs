@@ -72,36 +72,27 @@ impl Kind for TerminatingPods {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{of_job, with_pods};
-    use crate::findings::testing::{state, table};
+    use crate::findings::pods::testing::{of_job, ready};
+    use crate::findings::testing::{external, table, with_pod};
 
     #[test]
     fn terminating_pods() {
-        let queue = |target: &Value| {
-            let mut items = state(&[build::external("queue", target)], &["1m", "1m", "1m"]);
-            items.push(build::queue(&["20"]));
-            items
-        };
+        let queue = |target: &_| external("queue", target, "20", 3);
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
-        let unready = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let unready = ready("False", "2026-11-21T05:59:00Z");
         let value = queue(&build::value("10"));
-        let terminates = with_pods(&value, &["web-2"], &deleted);
+        let terminates = with_pod(&value, "web-2", &deleted);
+        let average = queue(&build::average("10"));
         let states = [
             ("stay", value.clone()),
             ("count", terminates.clone()),
             ("count, of a Job", of_job(&terminates, "web-2")),
-            (
-                "are not ready",
-                with_pods(&terminates, &["web-2"], &unready),
-            ),
+            ("are not ready", with_pod(&terminates, "web-2", &unready)),
             (
                 "make no difference to an average",
-                with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
+                with_pod(&average, "web-2", &deleted),
             ),
         ];
         insta::assert_snapshot!(table(Code::TerminatingPods, states), @r"

@@ -2,14 +2,28 @@
 
 use serde_json::{Value, json};
 
+use super::uncounted_pods::UncountedPods;
 use crate::build;
 use crate::engine::decision::{Clause, Group};
 use crate::findings::owners::testing::owned;
-use crate::findings::testing::{only, state, with_one};
-use crate::findings::{Alternative, Code, Facts, Severity};
+use crate::findings::testing::{only_of, state, with_one};
+use crate::findings::{Alternative, Severity};
 
 pub(crate) fn rps() -> Value {
     build::per_pod("rps", "10")
+}
+
+/// Returns a pod whose condition `Ready` has this status since a time.
+pub(crate) fn ready(status: &str, since: &str) -> Value {
+    let condition = json!({"type": "Ready", "status": status, "lastTransitionTime": since});
+    json!({"status": {"conditions": [condition]}})
+}
+
+/// Returns a pod for which the scheduler has found no node since it was created, with its message.
+pub(crate) fn unscheduled(created: &str, message: &str) -> Value {
+    let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+    json!({"metadata": {"creationTimestamp": created},
+        "status": {"phase": "Pending", "startTime": null, "conditions": [condition]}})
 }
 
 /// Returns the state with a change to some of its pods.
@@ -32,11 +46,8 @@ pub(crate) fn unmeasured(items: Vec<Value>, name: &str) -> Vec<Value> {
 
 /// Returns a pod that has not been ready since it started.
 pub(crate) fn unready_since(start: &str) -> Value {
-    json!({
-        "metadata": {"creationTimestamp": start},
-        "status": {"startTime": start, "conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": start}]},
-    })
+    let started = json!({"metadata": {"creationTimestamp": start}, "status": {"startTime": start}});
+    build::with(started, &ready("False", start))
 }
 
 pub(crate) fn waiting(reason: &str, restarts: i32) -> Value {
@@ -58,23 +69,17 @@ pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 8] 
     items.retain(|item| item["kind"] != "PodMetrics");
     let all = ["web-0", "web-1", "web-2"];
     let crashes = waiting("CrashLoopBackOff", 7);
-    let unready = |start: &str, changed: &str| {
-        let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": changed});
-        build::with(
-            unready_since(start),
-            &json!({"status": {"conditions": [ready]}}),
-        )
-    };
     let early = "2026-11-21T05:00:00Z";
-    let never = build::with(unready(early, early), &crashes);
-    let once = build::with(unready(early, "2026-11-21T05:45:00Z"), &crashes);
-    let homeless = json!({"metadata": {"creationTimestamp": early}, "status": {
-        "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
-            "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
+    let never = build::with(unready_since(early), &crashes);
+    let lately = build::with(
+        unready_since(early),
+        &ready("False", "2026-11-21T05:45:00Z"),
+    );
+    let once = build::with(lately.clone(), &crashes);
+    let homeless = unscheduled(early, "0/3 nodes are available");
     let running =
         json!({"state": {"running": {"startedAt": early}}, "name": "app", "restartCount": 7});
-    let again = json!({"status": {"containerStatuses": [running]}});
-    let again = build::with(unready(early, "2026-11-21T05:45:00Z"), &again);
+    let again = build::with(lately, &json!({"status": {"containerStatuses": [running]}}));
     let creating = json!({"metadata": {"creationTimestamp": "2026-11-21T05:58:00Z"},
         "status": {"phase": "Pending", "startTime": "2026-11-21T05:58:00Z"}});
     let creating = build::with(creating, &waiting("ContainerCreating", 0));
@@ -93,32 +98,12 @@ pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 8] 
     ]
 }
 
-/// Returns values of `rps` for the first pods.
-pub(crate) fn values(values: &[i64]) -> Value {
-    let values = (0..).zip(values).map(|(number, value)| {
-        json!({
-            "describedObject": {"kind": "Pod", "namespace": "default", "name": format!("web-{number}"),
-                "apiVersion": "/v1"},
-            "metric": {"name": "rps"}, "timestamp": "2026-11-21T05:59:50Z", "value": format!("{value}"),
-        })
-    });
-    let items = Vec::from_iter(values);
-    json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
-}
-
 /// The severity, the groups and clauses of the pods of `uncounted-pods`, and the result without the problem.
 pub(crate) type Uncounted = (Severity, Vec<(Group, Clause)>, Option<Alternative>);
 
 pub(crate) fn uncounted(items: &[Value]) -> Option<Uncounted> {
-    let finding = only(Code::UncountedPods, items)?;
+    let (facts, finding) = only_of::<UncountedPods>(items)?;
     assert!(finding.explains);
-    let Facts::UncountedPods(facts) = finding.facts else {
-        panic!("{:?}", finding.facts)
-    };
-    let rows = facts
-        .pods
-        .iter()
-        .map(|it| (it.row.group, it.row.clause))
-        .collect();
-    Some((finding.severity, rows, finding.without))
+    let rows = facts.pods.iter().map(|it| (it.row.group, it.row.clause));
+    Some((finding.severity, rows.collect(), finding.without))
 }

@@ -557,22 +557,21 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        crashing, of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
-        without_values,
+        crashing, of_job, ready, rps, uncounted, unmeasured, unready_since, unscheduled, waiting,
+        with_pods, without_values,
     };
     use crate::findings::testing::{
-        cpu, only, pass, said, state, table, with_hpa, with_pod, with_spec,
+        cpu, external, of_pods, only, only_of, pass, said, state, table, values, view, with,
+        with_pod, with_spec,
     };
-    use crate::findings::{Alternative, Facts};
-    use crate::findings::{find_except, views};
+    use crate::findings::{Alternative, find_except};
 
     /// Pods that do not run leave a metric without a value.
     #[test]
     fn pods_without_any_value() {
         let mut states = Vec::from(without_values(&cpu()));
-        let homeless = json!({"status": {"startTime": null, "conditions": [
-            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": ""}]}});
-        let creating = with_pods(&states[2].1, &["web-0"], &homeless);
+        let homeless = unscheduled("2026-11-21T05:58:00Z", "");
+        let creating = with_pod(&states[2].1, "web-0", &homeless);
         states.push(("are being created, one without a node", creating));
         insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
         run: none
@@ -674,11 +673,10 @@ mod tests {
     #[test]
     fn pods_of_others() {
         let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
-        let flaps = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:30:00Z"}]}});
+        let flaps = ready("False", "2026-11-21T05:30:00Z");
         let states = [
             ("are not measured", unmeasured(four.clone(), "web-3")),
-            ("are not ready", with_pods(&four, &["web-3"], &flaps)),
+            ("are not ready", with_pod(&four, "web-3", &flaps)),
         ];
         let states = states.map(|(about, items)| (about, of_job(&items, "web-3")));
         insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
@@ -703,23 +701,19 @@ mod tests {
     fn causes_of_many_pods() {
         let mut items = state(&[cpu()], &["80m"; 9]);
         for number in 2..9 {
-            let since = format!("2026-11-21T05:3{number}:00Z");
-            let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
-            let unready = json!({"status": {"conditions": [ready]}});
-            items = with_pods(&items, &[&format!("web-{number}")], &unready);
+            let unready = ready("False", &format!("2026-11-21T05:3{number}:00Z"));
+            items = with_pod(&items, &format!("web-{number}"), &unready);
         }
         let causes = |items: &[Value]| said(Code::UncountedPods, items).evidence[..6].to_vec();
         let of = |number: usize| {
-            format!(
-                "Not ready since 05:3{number}:00Z ({}m ago): web-{number}.",
-                30 - number
-            )
+            let ago = 30 - number;
+            format!("Not ready since 05:3{number}:00Z ({ago}m ago): web-{number}.")
         };
         let mut want: Vec<String> = (2..7).map(of).collect();
         want.push("For other reasons or at other times: web-7 and web-8.".to_owned());
         assert_eq!(causes(&items), want);
         // What the advice is about is among them.
-        let crashes = with_pods(&items, &["web-8"], &waiting("CrashLoopBackOff", 7));
+        let crashes = with_pod(&items, "web-8", &waiting("CrashLoopBackOff", 7));
         let crash =
             "Not ready since 05:38:00Z (22m ago) (app waits: CrashLoopBackOff, 7 restarts): web-8.";
         want.insert(0, crash.to_owned());
@@ -730,73 +724,60 @@ mod tests {
 
     #[test]
     fn uncounted_pods() {
-        let answer = |proposal, replicas| {
-            Some(Alternative {
-                proposal: Some(proposal),
+        let is = |severity, rows: &[(Group, Clause)], replicas| {
+            let without = Alternative {
+                proposal: Some(replicas),
                 replicas: Some(replicas),
                 possible: None,
-            })
+            };
+            Some((severity, rows.to_vec(), Some(without)))
         };
+        let (info, warning, error) = (Severity::Info, Severity::Warning, Severity::Error);
         let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
         assert_eq!(uncounted(&four), None);
         // 1.6 over 4 pods is 7; with one at 0 it is 1.2 over 4, which is 5.
         let one = unmeasured(four.clone(), "web-3");
         let missing = (Group::Missing, Clause::NoMetric);
-        assert_eq!(
-            uncounted(&one),
-            Some((Severity::Warning, vec![missing], answer(7, 7)))
-        );
-        let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
+        assert_eq!(uncounted(&one), is(warning, &[missing], 7));
+        let start = unready_since("2026-11-21T05:59:00Z");
+        let young = with_pod(&four, "web-3", &start);
         let starts = (Group::Unready, Clause::InitializingNotReady);
-        assert_eq!(
-            uncounted(&young),
-            Some((Severity::Info, vec![starts], answer(7, 7)))
-        );
+        assert_eq!(uncounted(&young), is(info, &[starts], 7));
         // The node is named if it has several of them and other pods run elsewhere.
         let on = |name: &str| json!({"spec": {"nodeName": name}});
         let node = |items: &[Value]| {
-            let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
-                return None;
-            };
-            Some((
-                facts
-                    .nodes
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>(),
-                facts.unscraped,
-            ))
+            let (facts, _) = only_of::<UncountedPods>(items)?;
+            let nodes = facts.nodes.iter().map(ToString::to_string);
+            Some((Vec::from_iter(nodes), facts.unscraped))
         };
         let none = Some((Vec::new(), false));
         let unscraped = Some((vec!["a".to_owned()], true));
-        let two = unmeasured(unmeasured(four.clone(), "web-3"), "web-2");
+        let two = unmeasured(one.clone(), "web-2");
         let bad = with_pods(&two, &["web-2", "web-3"], &on("a"));
         assert_eq!(node(&bad), none);
-        let apart = with_pods(&bad, &["web-0"], &on("b"));
+        let apart = with_pod(&bad, "web-0", &on("b"));
         assert_eq!(node(&apart), unscraped);
-        assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), none);
+        assert_eq!(node(&with_pod(&bad, "web-3", &on("b"))), none);
         // Pods on two nodes are without metrics, and those with metrics are on a third.
         let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
-        assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
+        assert_eq!(node(&with_pod(&apart, "web-3", &on("c"))), both);
         // A pod of the same node has metrics, so its kubelet is in order. So may it be if a container does not run, but
         // a pod that is not ready has metrics as well.
-        assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
-        let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
+        assert!(!node(&with_pod(&apart, "web-1", &on("a"))).unwrap().1);
+        let unready = with_pod(&apart, "web-3", &unready_since("2026-11-21T05:50:00Z"));
         assert_eq!(node(&unready), unscraped);
+        let running = json!({"running": {}});
+        let creating = json!({"waiting": {"reason": "ContainerCreating"}});
         let ended = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
         for (restarts, state, want) in [
-            (0, json!({"running": {}}), true),
-            (
-                0,
-                json!({"waiting": {"reason": "ContainerCreating"}}),
-                false,
-            ),
+            (0, running.clone(), true),
+            (0, creating, false),
             (0, ended, false),
-            (38, json!({"running": {}}), false),
+            (38, running, false),
         ] {
             let status = json!([{"name": "app", "restartCount": restarts, "state": state}]);
             let patch = json!({"status": {"containerStatuses": status}});
-            let found = node(&with_pods(&apart, &["web-3"], &patch));
+            let found = node(&with_pod(&apart, "web-3", &patch));
             let expected = Some((vec!["a".to_owned()], want));
             assert_eq!(found, expected, "{restarts} {state}");
         }
@@ -804,71 +785,43 @@ mod tests {
         let setup = json!([{"name": "setup", "state": {"terminated": {"exitCode": 0}}}]);
         let done = json!({"spec": {"initContainers": [{"name": "setup"}]},
             "status": {"initContainerStatuses": setup}});
-        assert_eq!(node(&with_pods(&apart, &["web-3"], &done)), unscraped);
+        assert_eq!(node(&with_pod(&apart, "web-3", &done)), unscraped);
         let text = said(Code::UncountedPods, &apart);
-        assert_eq!(
-            text.advice.text(),
-            "Look at the kubelet of the node a if no other pod there has metrics either."
-        );
-        let alone = with_pods(&one, &["web-3"], &on("a"));
-        assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), unscraped);
+        let kubelet = "Look at the kubelet of the node a if no other pod there has metrics either.";
+        assert_eq!(text.advice.text(), kubelet);
+        let alone = with_pod(&one, "web-3", &on("a"));
+        assert_eq!(node(&with_pod(&alone, "web-0", &on("b"))), unscraped);
         // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
         // and over the 4 others it is 7.
         let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
-        let idle = with_pods(
-            &six,
-            &["web-4", "web-5"],
-            &unready_since("2026-11-21T05:59:00Z"),
-        );
-        assert_eq!(
-            uncounted(&idle),
-            Some((Severity::Info, vec![starts; 2], answer(7, 7)))
-        );
+        let idle = with_pods(&six, &["web-4", "web-5"], &start);
+        assert_eq!(uncounted(&idle), is(info, &[starts; 2], 7));
         // Another metric that counts them decides.
         let mut both = with_spec(&idle, &json!({"metrics": [cpu(), rps()]}));
-        both.push(values(&[20; 6]));
+        both.push(values("rps", &["20"; 6]));
         assert_eq!(uncounted(&both), None);
         // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
-        let flaps = json!({"status": {"conditions": [
-            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
+        let flaps = ready("False", "2026-11-21T05:59:00Z");
         let counts = (Group::Ready, Clause::Counted);
-        let want = (Severity::Info, vec![counts], answer(5, 5));
-        assert_eq!(uncounted(&with_pods(&four, &["web-3"], &flaps)), Some(want));
-        let mut rates = state(&[rps()], &["1m"]);
-        rates.push(values(&[30]));
-        assert_eq!(uncounted(&with_pods(&rates, &["web-0"], &flaps)), None);
-        let queue = build::external("queue", &build::value("10"));
-        let mut queue = state(&[queue], &["80m", "80m"]);
-        queue.push(build::queue(&["20"]));
+        let ready_once = with_pod(&four, "web-3", &flaps);
+        assert_eq!(uncounted(&ready_once), is(info, &[counts], 5));
+        let rates = of_pods("rps", "10", &["30"]);
+        assert_eq!(uncounted(&with_pod(&rates, "web-0", &flaps)), None);
+        let queue = external("queue", &build::value("10"), "20", 2);
         assert_eq!(uncounted(&queue), None);
-        let none_ready = with_pods(&queue, &["web-0", "web-1"], &flaps);
+        let none_ready = with(&queue, "Pod", &flaps);
         let not_ready = (Group::Unready, Clause::NotReady);
-        let want = (Severity::Warning, vec![not_ready; 2], answer(4, 4));
-        assert_eq!(uncounted(&none_ready), Some(want));
+        assert_eq!(uncounted(&none_ready), is(warning, &[not_ready; 2], 4));
         // Nothing can be computed while all pods are starting.
-        let start = unready_since("2026-11-21T05:59:00Z");
-        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &start);
-        assert_eq!(
-            uncounted(&all),
-            Some((Severity::Error, vec![starts; 4], answer(7, 7)))
-        );
+        let all = with(&four, "Pod", &start);
+        assert_eq!(uncounted(&all), is(error, &[starts; 4], 7));
         let gone = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let terminating = (Group::Ignored, Clause::Deleted);
-        let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
-        assert_eq!(
-            uncounted(&all),
-            Some((Severity::Error, vec![terminating; 4], None))
-        );
+        let all = with(&four, "Pod", &gone);
+        assert_eq!(uncounted(&all), Some((error, vec![terminating; 4], None)));
         // Which other finding is about the same pods.
-        let named_by = |items: &[Value]| match only(Code::UncountedPods, items) {
-            Some(Finding {
-                facts: Facts::UncountedPods(_),
-                follows,
-                ..
-            }) => follows,
-            other => panic!("{other:?}"),
-        };
-        let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
+        let named_by = |items: &[Value]| only(Code::UncountedPods, items).unwrap().follows;
+        let stuck = with_pod(&four, "web-3", &unready_since("2026-11-21T05:00:00Z"));
         assert_eq!(named_by(&stuck), Some(Code::NeverReady));
         assert_eq!(named_by(&unmeasured(stuck, "web-2")), None);
         assert_eq!(named_by(&young), None);
@@ -900,45 +853,17 @@ mod tests {
             text.advice.text()
         };
         let run = |reason: &str| format!("Find out why app does not run in web-3: {reason}.");
-        for (phase, reason, measured, want) in [
-            (
-                "Pending",
-                "ImagePullBackOff",
-                false,
-                run("ImagePullBackOff"),
-            ),
-            (
-                "Pending",
-                "CreateContainerConfigError",
-                false,
-                run("CreateContainerConfigError"),
-            ),
-            (
-                "Running",
-                "CrashLoopBackOff",
-                false,
-                run("CrashLoopBackOff"),
-            ),
-            ("Running", "CrashLoopBackOff", true, run("CrashLoopBackOff")),
-            (
-                "Pending",
-                "ContainerCreating",
-                false,
-                "Wait until the pods run.".to_owned(),
-            ),
-            (
-                "Running",
-                "PodInitializing",
-                false,
-                "Wait until the pods have metrics.".to_owned(),
-            ),
-        ] {
-            assert_eq!(
-                advice(phase, reason, measured),
-                want,
-                "{phase} {reason} {measured}"
-            );
+        for reason in ["ImagePullBackOff", "CreateContainerConfigError"] {
+            assert_eq!(advice("Pending", reason, false), run(reason));
         }
+        let crashes = "CrashLoopBackOff";
+        for measured in [false, true] {
+            assert_eq!(advice("Running", crashes, measured), run(crashes));
+        }
+        let creating = advice("Pending", "ContainerCreating", false);
+        assert_eq!(creating, "Wait until the pods run.");
+        let prepared = advice("Running", "PodInitializing", false);
+        assert_eq!(prepared, "Wait until the pods have metrics.");
     }
 
     /// If another finding names the problem of the same pods, there is no other advice.
@@ -947,11 +872,7 @@ mod tests {
         let items = with_pod(&state(&[cpu()], &["80m"; 4]), "web-3", &crashing());
         let advice = |ignored: &[Code]| {
             let pass = pass(&items);
-            let all = views(&pass, &find_except(&pass, ignored));
-            let own = all
-                .into_iter()
-                .find(|it| it.code == Code::UncountedPods)
-                .unwrap();
+            let own = view(Code::UncountedPods, &pass, &find_except(&pass, ignored));
             own.advice.text()
         };
         assert_eq!(advice(&[]), "Follow the advice of never-ready.");
@@ -962,14 +883,12 @@ mod tests {
     /// The assumption about pods without a value is stated.
     #[test]
     fn the_usage_of_pods_without_a_value() {
-        let mut items = state(&[cpu()], &["80m"; 4]);
-        items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-3");
+        let items = unmeasured(state(&[cpu()], &["80m"; 4]), "web-3");
         let text = said(Code::UncountedPods, &items);
         assert!(text.summary.contains(" instead of ~"), "{text:?}");
-        let says = |it: &String| {
-            it.starts_with("If it counted, and used as much as the others on average: ")
-        };
-        assert!(text.evidence.iter().any(says), "{text:?}");
+        let says = "If it counted, and used as much as the others on average: ";
+        let mut evidence = text.evidence.iter();
+        assert!(evidence.any(|it| it.starts_with(says)), "{text:?}");
     }
 
     /// The node of a pod of which only one container has no usage is scraped.
@@ -981,22 +900,15 @@ mod tests {
         four.push(build::with(build::pod_metrics("web-3", "80m"), &lacking));
         let on = |node: &str| json!({"spec": {"nodeName": node}});
         let three = with_pods(&four, &["web-0", "web-1", "web-2"], &on("a"));
-        let apart = with_pods(&three, &["web-3"], &on("b"));
+        let apart = with_pod(&three, "web-3", &on("b"));
+        let says = "1 of 4 pods does not count (web-3): ";
+        let cause = "Without cpu of the container side: web-3.";
+        let advice = "Find out why the metrics API has no cpu of the container side.";
         for items in [four, apart] {
             let text = said(Code::UncountedPods, &items);
-            assert!(
-                text.summary
-                    .starts_with("1 of 4 pods does not count (web-3): "),
-                "{text:?}"
-            );
-            assert_eq!(
-                text.evidence[0],
-                "Without cpu of the container side: web-3."
-            );
-            assert_eq!(
-                text.advice.text(),
-                "Find out why the metrics API has no cpu of the container side."
-            );
+            assert!(text.summary.starts_with(says), "{text:?}");
+            assert_eq!(text.evidence[0], cause);
+            assert_eq!(text.advice.text(), advice);
         }
     }
 
@@ -1004,28 +916,13 @@ mod tests {
     #[test]
     fn a_cost_is_told_if_it_is_known() {
         let left_out = |started: &str, max: i32| {
-            let items = state(&[cpu()], &["90m"; 4]);
-            let is_last = |it: &Value| it["metadata"]["name"] == "web-3";
-            let items: Vec<Value> = items
-                .into_iter()
-                .filter(|it| !(is_last(it) && it["kind"] == "PodMetrics"))
-                .map(|it| {
-                    if is_last(&it) {
-                        build::with(
-                            it,
-                            &json!({"metadata": {"creationTimestamp": started},
-                        "status": {"startTime": started}}),
-                        )
-                    } else {
-                        it
-                    }
-                })
-                .collect();
-            let max = json!({"spec": {"maxReplicas": max}});
-            let text = said(Code::UncountedPods, &with_hpa(&items, &max));
-            text.summary
-                .split_once(" instead of ")
-                .map(|(_, after)| after.to_owned())
+            let items = unmeasured(state(&[cpu()], &["90m"; 4]), "web-3");
+            let started = json!({"metadata": {"creationTimestamp": started}, "status": {"startTime": started}});
+            let items = with_pod(&items, "web-3", &started);
+            let items = with_spec(&items, &json!({"maxReplicas": max}));
+            let summary = said(Code::UncountedPods, &items).summary;
+            let (_, after) = summary.split_once(" instead of ")?;
+            Some(after.to_owned())
         };
         assert_eq!(left_out("2026-11-21T05:00:00Z", 20), Some("~8".to_owned()));
         assert_eq!(left_out("2026-11-21T05:58:00Z", 20), None);

@@ -170,48 +170,36 @@ mod tests {
     use super::*;
     use crate::build;
 
-    use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
+    use crate::findings::pods::testing::{of_job, unmeasured, unscheduled, with_pods};
     use crate::findings::testing::{
-        cpu, found, owned_by_keda, said, state, table, with, with_hpa, with_spec, with_state,
+        codes, cpu, event, external, only, owned_by_keda, said, state, table, with, with_hpa,
+        with_pod, with_spec, with_state,
     };
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
     #[test]
     fn what_pods_that_do_not_run_bring_about_follows_them() {
         let follows = |items: &[Value], code: Code| {
-            let all = found(items);
-            let it = all.iter().find(|it| it.code() == code);
-            let prior = it.unwrap_or_else(|| panic!("{all:?}")).follows;
-            (prior, all.first().map(Finding::code))
+            (only(code, items).unwrap().follows, Some(codes(items)[0]))
         };
         // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
         let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
         let half = state(&[cpu()], &["60m"; 3]);
-        let half = with_state(
-            &with(&half, "Scale", &json!({"spec": {"replicas": 6}})),
-            &short,
-        );
+        let half = with(&half, "Scale", &json!({"spec": {"replicas": 6}}));
         let scaled =
             json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z", "currentReplicas": 6}});
-        let half = with_hpa(&half, &scaled);
+        let half = with_hpa(&with_state(&half, &short), &scaled);
         let cause = Some(Code::ReplicasWithoutPods);
         assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
         let idle = with_state(&state(&[cpu()], &["20m"; 6]), &short);
-        assert_eq!(
-            follows(&idle, Code::HeldByWindow),
-            (None, Some(Code::HeldByWindow))
-        );
+        let held = Some(Code::HeldByWindow);
+        assert_eq!(follows(&idle, Code::HeldByWindow), (None, held));
         // 4 of 5 pods run at 90 % of 50 %, at the maximum.
         let most = |items: &[Value]| with_spec(items, &json!({"maxReplicas": 5}));
         let full = most(&state(&[cpu()], &["90m"; 5]));
         assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));
-        let pending = json!({
-            "metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"},
-            "status": {"phase": "Pending", "startTime": null, "conditions": [
-                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                    "message": "0/3 nodes are available"}]},
-        });
-        let waiting = with_pods(&unmeasured(full, "web-4"), &["web-4"], &pending);
+        let pending = unscheduled("2026-11-21T05:45:00Z", "0/3 nodes are available");
+        let waiting = with_pod(&unmeasured(full, "web-4"), "web-4", &pending);
         let cause = Some(Code::UnschedulablePods);
         assert_eq!(follows(&waiting, Code::AtMax), (cause, cause));
     }
@@ -219,36 +207,22 @@ mod tests {
     #[test]
     fn unschedulable_pods() {
         let items = unmeasured(state(&[cpu()], &["80m", "80m", "80m"]), "web-2");
-        let pending = |created: &str, reason: &str| {
-            let pod = json!({
-                "metadata": {"creationTimestamp": created},
-                "status": {"phase": "Pending", "startTime": null, "conditions": [
-                    {"type": "PodScheduled", "status": "False", "reason": reason,
-                        "message": "0/3 nodes are available"}]},
-            });
-            with_pods(&items, &["web-2"], &pod)
-        };
-        let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
-        let conflict = json!({"status": {"conditions": [
-            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                "message": "0/3 nodes are available: 3 node(s) had volume node affinity conflict."}]}});
+        let none = "0/3 nodes are available";
+        let conflict = format!("{none}: 3 node(s) had volume node affinity conflict.");
+        let pending = |created, message| with_pod(&items, "web-2", &unscheduled(created, message));
+        let early = "2026-11-21T05:45:00Z";
+        let waits = pending(early, none);
+        let gate =
+            json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]);
+        let gated = with_pod(&waits, "web-2", &json!({"status": {"conditions": gate}}));
         let states = [
             ("run", items.clone()),
-            ("wait", pending(early, "Unschedulable")),
-            (
-                "wait with a volume",
-                with_pods(&pending(early, "Unschedulable"), &["web-2"], &conflict),
-            ),
-            ("have waited briefly", pending(late, "Unschedulable")),
-            ("are gated", pending(early, "SchedulingGated")),
-            (
-                "wait, of a Job",
-                of_job(&pending(early, "Unschedulable"), "web-2"),
-            ),
-            (
-                "wait, of KEDA",
-                owned_by_keda(&pending(early, "Unschedulable")),
-            ),
+            ("wait", waits.clone()),
+            ("wait with a volume", pending(early, &conflict)),
+            ("have waited briefly", pending("2026-11-21T05:59:00Z", none)),
+            ("are gated", gated),
+            ("wait, of a Job", of_job(&waits, "web-2")),
+            ("wait, of KEDA", owned_by_keda(&waits)),
         ];
         insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
         run: none
@@ -292,37 +266,19 @@ mod tests {
     /// The cluster autoscaler's reports on pending pods, if the input has its events.
     #[test]
     fn what_the_cluster_autoscaler_says() {
-        let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
-            "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
-                "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient cpu."}]}});
-        let items: Vec<Value> = state(&[cpu()], &["90m", "90m", "90m"])
-            .into_iter()
-            .filter(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2")
-            .map(|it| {
-                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
-                    build::with(it, &pending)
-                } else {
-                    it
-                }
-            })
-            .collect();
-        let event = |reason: &str, message: &str, at: &str, pod: &str| {
-            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
-                "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
-                "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
+        let scheduler = "0/3 nodes are available: 3 Insufficient cpu.";
+        let pending = unscheduled("2026-11-21T05:45:00Z", scheduler);
+        let items = unmeasured(state(&[cpu()], &["90m"; 3]), "web-2");
+        let items = with_pod(&items, "web-2", &pending);
+        let with_event = |reason, message, at, pod| {
+            let event = event("Pod", pod, reason, message, at);
+            [items.clone(), vec![event]].concat()
         };
-        let with_event = |event: Value| [items.clone(), vec![event]].concat();
-        let refused = |message: &str, pod: &str| {
-            with_event(event(
-                "NotTriggerScaleUp",
-                message,
-                "2026-11-21T05:59:00Z",
-                pod,
-            ))
-        };
-        let scaled_up = |at: &str| {
+        let refused =
+            |message, pod| with_event("NotTriggerScaleUp", message, "2026-11-21T05:59:00Z", pod);
+        let scaled_up = |at| {
             let message = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
-            with_event(event("TriggeredScaleUp", message, at, "web-2"))
+            with_event("TriggeredScaleUp", message, at, "web-2")
         };
         let full = "pod didn't trigger scale-up: 2 max node group size reached";
         let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
@@ -385,15 +341,12 @@ mod tests {
     #[test]
     fn what_the_autoscaler_refuses_and_the_pod_lacks() {
         let advice_since = |created: &str, scheduler: &str, autoscaler: &str| {
-            let pending = json!({"metadata": {"creationTimestamp": created}, "status": {
-                "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled",
-                    "status": "False", "reason": "Unschedulable", "message": scheduler}]}});
             let items = unmeasured(state(&[cpu()], &["90m"; 3]), "web-2");
-            let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
-                "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web-2"},
-                "reason": "NotTriggerScaleUp", "lastTimestamp": "2026-11-21T05:59:00Z",
-                "message": format!("pod didn't trigger scale-up: 2 {autoscaler}")});
-            let all = [with_pods(&items, &["web-2"], &pending), vec![event]].concat();
+            let items = with_pod(&items, "web-2", &unscheduled(created, scheduler));
+            let message = format!("pod didn't trigger scale-up: 2 {autoscaler}");
+            let at = "2026-11-21T05:59:00Z";
+            let event = event("Pod", "web-2", "NotTriggerScaleUp", &message, at);
+            let all = [items, vec![event]].concat();
             said(Code::UnschedulablePods, &all).advice.text()
         };
         let advice = |scheduler: &str, autoscaler: &str| {
@@ -411,33 +364,24 @@ mod tests {
         let raise = "Raise the maximum of the node group, or lower maxReplicas.";
         let failed = "Find out why the cluster autoscaler's scale-up failed, or lower maxReplicas.";
         let no_volume = "Find out why the pod has no volume: no further node gives it one.";
+        let near = "Add nodes where its volume is, or lower maxReplicas.";
+        let allowed = "Add nodes on which the pod may run, or lower maxReplicas.";
         for (scheduler, autoscaler, want) in [
             (room, "Insufficient cpu", fits),
             (room, taint, fits),
             (room, full, raise),
             (room, backoff, failed),
             (elsewhere, backoff, failed),
-            (
-                elsewhere,
-                elsewhere,
-                "Add nodes where its volume is, or lower maxReplicas.",
-            ),
-            (
-                taint,
-                taint,
-                "Add nodes on which the pod may run, or lower maxReplicas.",
-            ),
+            (elsewhere, elsewhere, near),
+            (taint, taint, allowed),
             (unbound, unbound, no_volume),
             (unbound, full, no_volume),
             (unbound, backoff, no_volume),
             // What the scheduler does not say, the autoscaler may.
             ("node(s) were unschedulable", "Insufficient cpu", fits),
         ] {
-            assert_eq!(
-                advice(scheduler, autoscaler),
-                want,
-                "{scheduler}, {autoscaler}"
-            );
+            let told = advice(scheduler, autoscaler);
+            assert_eq!(told, want, "{scheduler}, {autoscaler}");
         }
         // A young pod does not wait for a node that the autoscaler has just refused.
         let young = advice_since("2026-11-21T05:58:00Z", taint, taint);
@@ -448,82 +392,48 @@ mod tests {
     #[test]
     fn what_the_scheduler_and_the_bounds_leave() {
         let advice = |message: &str, bounds: &Value, queue: &str| {
-            let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
-                "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled",
-                    "status": "False", "reason": "Unschedulable", "message": message}]}});
-            let metric = build::external("queue", &build::average("10"));
-            let mut items = state(&[metric], &["1m"; 5]);
-            items.push(build::queue(&[queue]));
-            let bounded = with_spec(&items, bounds);
-            let states = [(
-                "",
-                with_pods(&bounded, &["web-2", "web-3", "web-4"], &pending),
-            )];
-            let told = table(Code::UnschedulablePods, states);
-            let mut lines = told.lines();
-            lines.find_map(|line| line.trim().strip_prefix("> ").map(str::to_owned))
+            let pending = unscheduled("2026-11-21T05:45:00Z", message);
+            let items = external("queue", &build::average("10"), queue, 5);
+            let homeless = with_pods(&items, &["web-2", "web-3", "web-4"], &pending);
+            let text = said(Code::UnschedulablePods, &with_spec(&homeless, bounds));
+            text.advice.text()
         };
         let full = "3 Insufficient cpu";
         let partly = "1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector";
-        for (message, min, queue, want) in [
-            (full, 1, "90", "Add nodes, or lower maxReplicas."),
-            (
-                full,
-                5,
-                "90",
-                "Add nodes, or lower minReplicas and maxReplicas.",
-            ),
-            (full, 5, "40", "Add nodes, or lower minReplicas."),
+        let nodes = |which: &str, bounds: &str| format!("Add nodes{which}, or lower {bounds}.");
+        let no_more = "Nothing to do: the metrics propose no more pods than those with a node.";
+        for (min, queue, want) in [
+            (1, "90", &*nodes("", "maxReplicas")),
+            (5, "90", &nodes("", "minReplicas and maxReplicas")),
+            (5, "40", &nodes("", "minReplicas")),
             // Two have a node.
-            (full, 5, "10", "Add nodes, or lower minReplicas."),
-            (full, 3, "10", "Add nodes, or lower minReplicas."),
-            (
-                full,
-                2,
-                "10",
-                "Nothing to do: the metrics propose no more pods than those with a node.",
-            ),
-            (partly, 1, "90", "Add nodes, or lower maxReplicas."),
-            (
-                "3 node(s) didn't match Pod's node affinity/selector",
-                1,
-                "90",
-                "Add nodes on which the pod may run, or lower maxReplicas.",
-            ),
-            (
-                "3 node(s) had untolerated taint {gpu: true}",
-                1,
-                "90",
-                "Add nodes on which the pod may run, or lower maxReplicas.",
-            ),
-            (
-                "3 node(s) had volume node affinity conflict",
-                1,
-                "90",
-                "Add nodes where its volume is, or lower maxReplicas.",
-            ),
-            (
-                "persistentvolumeclaim \"data\" not found",
-                1,
-                "90",
-                "Find out why the pod has no volume: no further node gives it one.",
-            ),
-            (
-                "pod has unbound immediate PersistentVolumeClaims",
-                1,
-                "90",
-                "Find out why the pod has no volume: no further node gives it one.",
-            ),
+            (5, "10", &nodes("", "minReplicas")),
+            (3, "10", &nodes("", "minReplicas")),
+            (2, "10", no_more),
         ] {
-            assert_eq!(
-                advice(message, &json!({"minReplicas": min}), queue).as_deref(),
-                Some(want),
-                "{message}"
-            );
+            assert_eq!(advice(full, &json!({"minReplicas": min}), queue), want);
+        }
+        let selector = "3 node(s) didn't match Pod's node affinity/selector";
+        let taint = "3 node(s) had untolerated taint {gpu: true}";
+        let volume = "3 node(s) had volume node affinity conflict";
+        let lost = "persistentvolumeclaim \"data\" not found";
+        let unbound = "pod has unbound immediate PersistentVolumeClaims";
+        let no_volume = "Find out why the pod has no volume: no further node gives it one.";
+        let allowed = nodes(" on which the pod may run", "maxReplicas");
+        for (message, want) in [
+            (partly, &*nodes("", "maxReplicas")),
+            (selector, &allowed),
+            (taint, &allowed),
+            (volume, &nodes(" where its volume is", "maxReplicas")),
+            (lost, no_volume),
+            (unbound, no_volume),
+        ] {
+            let told = advice(message, &json!({"minReplicas": 1}), "90");
+            assert_eq!(told, want, "{message}");
         }
         // Only the maximum removes pods.
         let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-        let want = Some("Add nodes, or lower maxReplicas.");
-        assert_eq!(advice(full, &disabled, "10").as_deref(), want);
+        let want = "Add nodes, or lower maxReplicas.";
+        assert_eq!(advice(full, &disabled, "10"), want);
     }
 }

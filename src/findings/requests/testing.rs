@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::findings::testing::{with, with_hpa};
+use crate::findings::testing::{with, with_containers, with_hpa};
 
 pub(crate) fn cpu_of(percent: i32) -> Value {
     build::resource("cpu", &build::utilization(percent))
@@ -20,11 +20,33 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     );
     let template =
         json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
-    items.push(build::with(
-        build::deployment(2),
-        &json!({"spec": {"template": template}}),
-    ));
+    let template = json!({"spec": {"template": template}});
+    items.push(build::with(build::deployment(2), &template));
     items
+}
+
+/// Makes a StatefulSet own the pods, with these containers in its template and this update strategy.
+pub(crate) fn of_set(items: &[Value], containers: &Value, strategy: &Value) -> Vec<Value> {
+    let set = of_kind(owned(items, containers), "StatefulSet");
+    with(
+        &set,
+        "StatefulSet",
+        &json!({"spec": {"updateStrategy": strategy}}),
+    )
+}
+
+/// Returns the state with another pod, which is like the second one but for a patch.
+pub(crate) fn with_another(items: &[Value], patch: &Value) -> Vec<Value> {
+    let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+    let second = items.iter().find(is_it).unwrap().clone();
+    let named = build::with(second, &json!({"metadata": {"name": "web-2"}}));
+    [items, &[build::with(named, patch)]].concat()
+}
+
+/// Returns the container `app` with a limit of CPU, if one is stated.
+pub(crate) fn limited(limit: impl Into<Value>) -> Value {
+    let limits = json!({"resources": {"limits": {"cpu": limit.into()}}});
+    build::with(build::requesting("app", "100m"), &limits)
 }
 
 /// Returns a VerticalPodAutoscaler of that Deployment.
@@ -67,7 +89,7 @@ pub(crate) fn with_container(
     usage: &str,
 ) -> Vec<Value> {
     let containers = json!([build::requesting("app", "100m"), container]);
-    let items = with(items, "Pod", &json!({"spec": {"containers": containers}}));
+    let items = with_containers(items, &containers);
     let name = &container["name"];
     let usages =
         json!([{"name": "app", "usage": {"cpu": app}}, {"name": name, "usage": {"cpu": usage}}]);

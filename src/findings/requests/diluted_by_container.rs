@@ -393,10 +393,12 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{cpu_of, with_container};
-    use crate::findings::testing::{in_version, state, table, with, with_spec, with_state};
+    use crate::findings::testing::{
+        in_version, state, table, with, with_containers, with_spec, with_state,
+    };
 
     /// Returns pods with other containers, each stated as `NAME USAGE/REQUEST`.
-    fn with_containers(items: &[Value], containers: &str) -> Vec<Value> {
+    fn running(items: &[Value], containers: &str) -> Vec<Value> {
         let (mut requests, mut usages) = (Vec::new(), Vec::new());
         for container in containers.split(", ") {
             let (name, amounts) = container.split_once(' ').unwrap();
@@ -404,7 +406,7 @@ mod tests {
             requests.push(build::requesting(name, request));
             usages.push(json!({"name": name, "usage": {"cpu": usage}}));
         }
-        let items = with(items, "Pod", &json!({"spec": {"containers": requests}}));
+        let items = with_containers(items, &json!(requests));
         with(&items, "PodMetrics", &json!({ "containers": usages }))
     }
 
@@ -428,27 +430,21 @@ mod tests {
     fn shares_that_differ_by_container() {
         let two = state(&[cpu_of(70)], &["50m", "50m"]);
         let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
-        let own = with_spec(&idle, &json!({"metrics": [cpu_of(70), container("app")]}));
-        let of_other = with_spec(
-            &with_container(&two, &build::requesting("proxy", "45m"), "60m", "55m"),
-            &json!({"metrics": [cpu_of(70), container("app")]}),
-        );
+        let metrics = json!({"metrics": [cpu_of(70), container("app")]});
+        let own = with_spec(&idle, &metrics);
+        let of_other = with_container(&two, &build::requesting("proxy", "45m"), "60m", "55m");
+        let of_other = with_spec(&of_other, &metrics);
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
         let native = |version: &str| {
-            let sidecar = build::with(
-                build::requesting("proxy", "100m"),
-                &json!({"restartPolicy": "Always"}),
-            );
+            let always = json!({"restartPolicy": "Always"});
+            let sidecar = build::with(build::requesting("proxy", "100m"), &always);
             let usages = json!([{"name": "app", "usage": {"cpu": "80m"}}, {"name": "proxy", "usage": {"cpu": "2m"}}]);
             let items = with(&two, "Pod", &json!({"spec": {"initContainers": [sidecar]}}));
             let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
             in_version(&items, version)
         };
-        let shown = with_spec(
-            &native("v1.28.15"),
-            &json!({"metrics": [cpu_of(70), container("app")]}),
-        );
+        let shown = with_spec(&native("v1.28.15"), &metrics);
         let mostly = json!({ "containers": [{"name": "app", "usage": {"cpu": "30m"}},
             {"name": "proxy", "usage": {"cpu": "60m"}}] });
         let gate = json!({"featureGates": {"HPAContainerMetrics": true}});
@@ -548,46 +544,43 @@ mod tests {
         let states = [
             (
                 "a busy one, next to an idle one that uses a little more",
-                with_containers(&two, "app 97m/100m, proxy 100m/1"),
+                running(&two, "app 97m/100m, proxy 100m/1"),
             ),
             (
                 "the busiest of two with about the same usage",
-                with_containers(&two, "app 97m/100m, proxy 100m/200m, log 1m/200m"),
+                running(&two, "app 97m/100m, proxy 100m/200m, log 1m/200m"),
             ),
             (
                 "a large one, next to a small one that is busier",
-                with_containers(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
+                running(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
             ),
             (
                 "a large one that is very busy, next to an idle one that uses more",
-                with_containers(&two, "app 230m/240m, proxy 300m/2"),
+                running(&two, "app 230m/240m, proxy 300m/2"),
             ),
             (
                 "one above its request, next to an idle one that uses more",
-                with_containers(&two, "app 105m/100m, proxy 110m/1"),
+                running(&two, "app 105m/100m, proxy 110m/1"),
             ),
             (
                 "one with about as much usage, but a request that is too small",
-                with_containers(&two, "app 100m/400m, proxy 80m/10m"),
+                running(&two, "app 100m/400m, proxy 80m/10m"),
             ),
             (
                 "one with half of the usage, and a request that is too small",
-                with_containers(&two, "app 110m/400m, proxy 60m/40m"),
+                running(&two, "app 110m/400m, proxy 60m/40m"),
             ),
             (
                 "a large one, next to one with half of its usage",
-                with_containers(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
+                running(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
             ),
             (
                 "one with half of the usage of one with a metric of its own",
-                with_containers(&shown, "app 70m/100m, proxy 35m/10m"),
+                running(&shown, "app 70m/100m, proxy 35m/10m"),
             ),
             (
                 "a small busy one, next to a large one that only some pods have",
-                renamed(&with_containers(
-                    &four,
-                    "app 70m/100m, proxy 30m/10m, log 1m/50m",
-                )),
+                renamed(&running(&four, "app 70m/100m, proxy 30m/10m, log 1m/50m")),
             ),
         ];
         insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
@@ -656,11 +649,11 @@ mod tests {
             build::with(build::requesting(name, cpu), &always)
         };
         let four = state(&[cpu_of(70)], &["50m"; 4]);
-        let measured = with_containers(&four, "app 20m/100m, proxy 58m/50m, log 2m/100m");
+        let measured = running(&four, "app 20m/100m, proxy 58m/50m, log 2m/100m");
         let spec = json!({"containers": [build::requesting("app", "100m")],
             "initContainers": [sidecar("proxy", "50m"), sidecar("log", "100m")]});
-        let running = with(&measured, "Pod", &json!({ "spec": spec }));
-        let native = in_version(&running, "v1.28.15");
+        let native = with(&measured, "Pod", &json!({ "spec": spec }));
+        let native = in_version(&native, "v1.28.15");
         let states = [
             ("sidecars that do not count", native.clone()),
             (

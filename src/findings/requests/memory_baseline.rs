@@ -168,29 +168,23 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::find;
-    use crate::findings::requests::testing::{of_kind, owned, vpa};
-    use crate::findings::testing::{only, pass, queue, state, table, with, with_spec};
+    use crate::findings::requests::testing::{of_set, owned, vpa, with_another};
+    use crate::findings::testing::{
+        only_of, pass, queue, state, table, with, with_containers, with_one, with_pod, with_spec,
+    };
     use crate::pass::Pass;
 
     #[test]
     fn memory_that_more_pods_do_not_lower() {
+        let used =
+            |usage: &str| json!({"containers": [{"name": "app", "usage": {"memory": usage}}]});
+        let requesting = |request: &str| json!([{"name": "app", "resources": {"requests": {"memory": request}}}]);
         let pods = |usages: [&str; 2], newest: &str, replicas_most: i32| {
             let metric = build::resource("memory", &build::utilization(80));
-            let requests = json!([{"name": "app", "resources": {"requests": {"memory": "100Mi"}}}]);
-            let items = state(&[metric], &["1m", "1m"]);
-            let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
-            for (number, usage) in usages.iter().enumerate() {
-                let at = items
-                    .iter()
-                    .position(|it| it["metadata"]["name"] == format!("web-{number}"));
-                items[at.unwrap() + 1]["containers"] =
-                    json!([{"name": "app", "usage": {"memory": usage}}]);
-            }
-            let at = items
-                .iter()
-                .position(|it| it["metadata"]["name"] == "web-1")
-                .unwrap();
-            items[at]["status"]["startTime"] = json!(newest);
+            let items = with_containers(&state(&[metric], &["1m", "1m"]), &requesting("100Mi"));
+            let items = with_one(&items, "PodMetrics", "web-0", &used(usages[0]));
+            let items = with_one(&items, "PodMetrics", "web-1", &used(usages[1]));
+            let items = with_pod(&items, "web-1", &json!({"status": {"startTime": newest}}));
             with_spec(&items, &json!({"maxReplicas": replicas_most}))
         };
         let (early, late, just) = (
@@ -198,85 +192,53 @@ mod tests {
             "2026-11-21T05:40:00Z",
             "2026-11-21T05:55:00Z",
         );
+        let same = ["95Mi", "96Mi"];
         let third = {
-            let mut items = pods(["95Mi", "96Mi"], late, 20);
-            let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
-            let patch = json!({"metadata": {"name": "web-2"}});
-            let mut third: Vec<Value> = items
-                .iter()
-                .filter(of_second)
-                .map(|it| build::with(it.clone(), &patch))
-                .collect();
-            third[0]["status"]["startTime"] = json!(just);
-            third[1]["containers"][0]["usage"]["memory"] = json!("88Mi");
-            items.extend(third);
-            items
+            let started = json!({"status": {"startTime": just}});
+            let items = with_another(&pods(same, late, 20), &started);
+            let usage = build::with(build::pod_metrics("web-2", "1m"), &used("88Mi"));
+            [items, vec![usage]].concat()
         };
-        let by_hand = |request: &str| {
-            let requests = json!({"requests": {"memory": request}});
-            let containers = json!([{"name": "app", "resources": requests}]);
-            let items = owned(&pods(["95Mi", "96Mi"], late, 20), &containers);
-            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
-            with(&of_kind(items, "StatefulSet"), "StatefulSet", &strategy)
-        };
-        let of_set = |request: &str, strategy: &Value| {
-            let memory = json!({"name": "app", "resources": {"requests": {"memory": request}}});
-            let items = owned(&pods(["95Mi", "96Mi"], early, 2), &json!([memory]));
-            let set = of_kind(items, "StatefulSet");
-            with(
-                &set,
-                "StatefulSet",
-                &json!({"spec": {"updateStrategy": strategy}}),
-            )
-        };
+        let on_delete = json!({"type": "OnDelete"});
+        let partition = json!({"rollingUpdate": {"partition": 2}});
+        let most = pods(same, early, 2);
+        let set = |request: &str, strategy: &Value| of_set(&most, &requesting(request), strategy);
+        let by_hand =
+            |request: &str| of_set(&pods(same, late, 20), &requesting(request), &on_delete);
         let metrics = [
             build::resource("memory", &build::utilization(80)),
             queue(&build::average("10")),
         ];
         let both = with_spec(&by_hand("120Mi"), &json!({ "metrics": metrics }));
         let with_queue = [both, vec![build::queue(&["40"])]].concat();
-        let on_delete = json!({"type": "OnDelete"});
-        let partition = json!({"rollingUpdate": {"partition": 2}});
-        let injected = owned(&pods(["95Mi", "96Mi"], early, 2), &json!([{"name": "web"}]));
+        let injected = owned(&most, &json!([{"name": "web"}]));
+        let outdated = json!({"status": {"replicas": 2, "updatedReplicas": 0}});
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
         let states = [
-            (
-                "where a later pod uses as much",
-                pods(["95Mi", "96Mi"], late, 20),
-            ),
-            ("at the most replicas", pods(["95Mi", "96Mi"], early, 2)),
-            (
-                "of pods that have to be deleted",
-                of_set("100Mi", &on_delete),
-            ),
+            ("where a later pod uses as much", pods(same, late, 20)),
+            ("at the most replicas", most.clone()),
+            ("of pods that have to be deleted", set("100Mi", &on_delete)),
             (
                 "of pods that have to be deleted, with a template that requests more",
-                of_set("150Mi", &on_delete),
+                set("150Mi", &on_delete),
             ),
             (
                 "of pods that have to be deleted, with a template that requests enough",
-                of_set("300Mi", &on_delete),
+                set("300Mi", &on_delete),
             ),
-            ("below a partition", of_set("100Mi", &partition)),
+            ("below a partition", set("100Mi", &partition)),
             (
                 "whose request a VerticalPodAutoscaler sets",
-                [pods(["95Mi", "96Mi"], early, 2), vec![vpa("Auto")]].concat(),
+                [most.clone(), vec![vpa("Auto")]].concat(),
             ),
             ("of an injected container", injected.clone()),
             (
                 "of a container of an earlier template",
-                with(
-                    &injected,
-                    "Deployment",
-                    &json!({"status": {"replicas": 2, "updatedReplicas": 0}}),
-                ),
+                with(&injected, "Deployment", &outdated),
             ),
-            (
-                "where all pods are as old",
-                pods(["95Mi", "96Mi"], early, 20),
-            ),
+            ("where all pods are as old", pods(same, early, 20)),
             ("where a pod of three is new", third),
-            ("where a pod is new", pods(["95Mi", "96Mi"], just, 20)),
+            ("where a pod is new", pods(same, just, 20)),
             (
                 "where a later pod uses less",
                 pods(["120Mi", "60Mi"], late, 20),
@@ -291,10 +253,7 @@ mod tests {
         ];
         // A share of the request is stated without the number of pods.
         for (about, items) in [&states[0], &states[1], &states[7]] {
-            let facts = only(Code::MemoryBaseline, items).map(|it| it.facts);
-            let Some(Facts::MemoryBaseline(facts)) = facts else {
-                panic!("{about}")
-            };
+            let (facts, _) = only_of::<MemoryBaseline>(items).expect(about);
             assert_eq!(facts.pods, 2, "{about}");
         }
         // What is assumed shows nothing, unless it is what was observed.

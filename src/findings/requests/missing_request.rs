@@ -641,41 +641,46 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
+    use crate::findings::owners::testing as owners;
     use crate::findings::pods::testing::{crashing, of_job};
     use crate::findings::requests::testing::{
-        cpu_of, from_ordinal, of_kind, owned, with_container,
+        cpu_of, from_ordinal, of_kind, of_set, owned, with_another, with_container,
     };
-    use crate::findings::testing::{cpu, state, table, with, with_hpa, with_pod, with_spec};
+    use crate::findings::testing::{
+        cpu, state, table, with, with_containers, with_hpa, with_pod, with_spec,
+    };
+
+    /// Returns a finished pod of a Job.
+    fn finished(name: &str, job: &str, containers: &Value) -> Value {
+        let owner = build::owned_by("batch/v1", "Job", job);
+        let patch = json!({"metadata": {"ownerReferences": owner},
+            "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
+        build::with(build::pod(name), &patch)
+    }
 
     /// Each Job is a separate origin, and a report shows only a few of them.
     #[test]
     fn requests_that_many_jobs_lack() {
         let two = state(&[cpu_of(50)], &["50m", "50m"]);
         let items = owned(&two, &json!([build::requesting("app", "100m")]));
-        let job = |number: usize, containers: &Value| {
-            let name = format!("seed-{number}");
-            let owner = build::owned_by("batch/v1", "Job", &name);
-            let patch = json!({"metadata": {"ownerReferences": owner},
-                "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
-            build::with(build::pod(&name), &patch)
-        };
-        let along_with = |items: &[Value], number: usize, containers: Value| {
-            let jobs = (0..number).map(|it| job(it, &containers));
+        let along_with = |items: &[Value], number: usize, containers: &Value| {
+            let names = (0..number).map(|it| format!("seed-{it}"));
+            let jobs = names.map(|it| finished(&it, &it, containers));
             [Vec::from_iter(jobs), items.to_vec()].concat()
         };
-        let jobs = |number: usize| along_with(&items, number, json!([{"name": "seed"}]));
         let (seed, app) = (json!([{"name": "seed"}]), json!([{"name": "app"}]));
-        let of_template = with(&two, "Pod", &json!({"spec": {"containers": app}}));
+        let jobs = |number: usize| along_with(&items, number, &seed);
+        let of_template = with_containers(&two, &app);
         let states = [
             ("five", jobs(5)),
             ("nine", jobs(9)),
             (
                 "five, with two containers each",
-                along_with(&items, 5, json!([{"name": "seed"}, {"name": "log"}])),
+                along_with(&items, 5, &json!([{"name": "seed"}, {"name": "log"}])),
             ),
             (
                 "seven, next to the template",
-                along_with(&owned(&of_template, &app), 7, seed),
+                along_with(&owned(&of_template, &app), 7, &seed),
             ),
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
@@ -734,80 +739,49 @@ mod tests {
         let sidecar = with_container(&two, &bare, "50m", "9m");
         let app = json!([build::requesting("app", "100m")]);
         let both = json!([build::requesting("app", "100m"), bare]);
-        let job = {
-            let owner = build::owned_by("batch/v1", "Job", "seed");
-            let patch = json!({"metadata": {"ownerReferences": owner},
-                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
-            [
-                owned(&two, &app),
-                vec![build::with(build::pod("seed-x"), &patch)],
-            ]
-            .concat()
-        };
-        let lost = with(
-            &two,
-            "Pod",
-            &json!({"spec": {"containers": [{"name": "app"}]}}),
-        );
+        let unset = json!([{"name": "app"}]);
+        let seed = finished("seed-x", "seed", &json!([{"name": "seed"}]));
+        let job = [owned(&two, &app), vec![seed]].concat();
+        let lost = with_containers(&two, &unset);
         let no_owner = json!({"metadata": {"ownerReferences": null}});
         let bare_pod = with_pod(&owned(&sidecar, &app), "web-1", &no_owner);
         // A rollout has replaced the first pod, and the second has the earlier template.
-        let rollout = |template: &Value, containers: Value, newest: &str| {
-            let mut items = owned(&two, template);
-            let set = |hash: &str, revision: &str| {
-                let owner = build::owned_by("apps/v1", "Deployment", "web");
-                json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
-                    "name": format!("web-{hash}"), "namespace": "default", "ownerReferences": owner,
-                    "labels": {"app": "web", "pod-template-hash": hash},
-                    "annotations": {"deployment.kubernetes.io/revision": revision}}})
-            };
-            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
-            let pod = items.iter_mut().find(is_it).unwrap();
-            pod["metadata"]["labels"]["pod-template-hash"] = json!("6e");
-            pod["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
-            pod["spec"]["containers"] = containers;
-            let revision = |hash: &str| if hash == newest { "2" } else { "1" };
-            items.extend(["5d", "6e"].map(|hash| set(hash, revision(hash))));
-            items
+        let revised = |template: &Value, containers: &Value| {
+            let pod = json!({"spec": {"containers": containers}});
+            let pod = build::with(owners::of_set("web", "6e"), &pod);
+            with_pod(&owned(&two, template), "web-1", &pod)
         };
-        let unset = json!([{"name": "app"}]);
-        // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
-        let updating = {
-            let mut items = rollout(&unset, unset.clone(), "6e");
-            items.retain(|item| item["kind"] != "ReplicaSet");
-            let status = json!({"status": {"replicas": 2, "updatedReplicas": 1}});
-            with(&items, "Deployment", &status)
+        let rollout = |template: &Value, containers: &Value, newest: &str| {
+            let sets = ["5d", "6e"].map(|hash| {
+                let revision = if hash == newest { "2" } else { "1" };
+                let revision = json!({"deployment.kubernetes.io/revision": revision});
+                owners::replica_set(hash, &json!({"metadata": {"annotations": revision}}))
+            });
+            [revised(template, containers), sets.to_vec()].concat()
         };
-        // The status counts no pod that has failed or is being deleted.
-        let along_with = |patch: Value| {
-            let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
-            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
-            let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
-            [updating.clone(), vec![pod]].concat()
-        };
-        // All pods are of an earlier revision, of which the template may have been read.
-        let earlier = |items: &[Value]| {
-            let status = json!({"status": {"replicas": 2, "updatedReplicas": 0}});
+        let updated = |items: &[Value], replicas: i32| {
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
             with(items, "Deployment", &status)
         };
+        // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
+        let updating = updated(&revised(&unset, &unset), 1);
+        // The status counts no pod that has failed or is being deleted.
+        let along_with = |patch: Value| with_another(&updating, &patch);
+        // All pods are of an earlier revision, of which the template may have been read.
+        let earlier = |items: &[Value]| updated(items, 0);
         let made_of = |items: &[Value], containers: &Value| {
-            let mut items = items.to_vec();
-            items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "web-5d", "namespace": "default",
-                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
-                "spec": {"template": {"spec": {"containers": containers}}}}));
-            items
+            let template = json!({"spec": {"template": {"spec": {"containers": containers}}}});
+            [items, &[owners::replica_set("5d", &template)]].concat()
         };
+        let paused =
+            |items: &[Value]| with(items, "Deployment", &json!({"spec": {"paused": true}}));
         let injected_before = earlier(&owned(&sidecar, &app));
-        let both_unset = {
-            let containers = json!({"spec": {"containers": [{"name": "app"}, bare]}});
-            owned(&with(&sidecar, "Pod", &containers), &unset)
-        };
+        let both_unset = with_containers(&sidecar, &json!([{"name": "app"}, bare]));
+        let both_unset = owned(&both_unset, &unset);
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-        let zero = |limit: &str| json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": limit}}}]);
         let of_limit = |limit: &str| {
-            let spec = json!({ "spec": { "containers": zero(limit) } });
-            owned(&with(&two, "Pod", &spec), &zero(limit))
+            let zero = json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": limit}}}]);
+            owned(&with_containers(&two, &zero), &zero)
         };
         let closed = |name: &str| {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
@@ -815,27 +789,20 @@ mod tests {
         };
         let annotated = |limits: Value| {
             let proxy = json!({"name": "istio-proxy", "resources": {"limits": limits}});
-            let containers = json!({"spec": {"containers": [proxy, {"name": "app"}]}});
             let measured = with_container(&two, &json!({"name": "istio-proxy"}), "50m", "9m");
-            owned(&with(&measured, "Pod", &containers), &unset)
+            let items = with_containers(&measured, &json!([proxy, {"name": "app"}]));
+            owned(&items, &unset)
         };
-        let kept = {
-            let of_memory = |amount: &str| json!({"memory": amount});
-            let resources = json!({"requests": of_memory("128Mi"), "limits": of_memory("1Gi")});
-            let proxy = json!({"name": "istio-proxy", "resources": resources});
-            let containers = json!({"spec": {"containers": [proxy, {"name": "app"}]}});
-            with(&annotated(json!({})), "Pod", &containers)
-        };
+        let memory = json!({"requests": {"memory": "128Mi"}, "limits": {"memory": "1Gi"}});
+        let of_istio = json!({"name": "istio-proxy", "resources": memory});
+        let kept = annotated(json!({}));
+        let kept = with_containers(&kept, &json!([of_istio, {"name": "app"}]));
         // A ReplicaSet does not replace pods whose template has changed.
         let kind_of = |kind: &str, template: &Value| of_kind(owned(&lost, template), kind);
         let two_injected = |name: &str, limit: &str| {
             let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
                 {"name": name, "resources": {"limits": {"cpu": limit}}}]);
-            with(
-                &closed(name),
-                "Pod",
-                &json!({"spec": {"containers": three}}),
-            )
+            with_containers(&closed(name), &three)
         };
         let unknown = json!({"metadata": {"ownerReferences": build::owned_by("apps/v1", "ReplicaSet", "unknown")}});
         let of_unknown_owner = with_pod(&closed("proxy"), "web-0", &unknown);
@@ -862,11 +829,9 @@ mod tests {
                 kept.clone(),
             ),
             ("of one of Istio with other resources alone", {
-                let requesting = json!([build::requesting("app", "100m")]);
-                let template = json!({"spec": {"template": {"spec": {"containers": requesting}}}});
-                let proxy = kept[3]["spec"]["containers"][0].clone();
-                let containers = json!({"spec": {"containers": [proxy, requesting[0]]}});
-                with(&with(&kept, "Deployment", &template), "Pod", &containers)
+                let template = json!({"spec": {"template": {"spec": {"containers": app}}}});
+                let items = with(&kept, "Deployment", &template);
+                with_containers(&items, &json!([of_istio, app[0]]))
             }),
             (
                 "of a container of a ReplicaSet",
@@ -875,19 +840,11 @@ mod tests {
             ("of older pods of a ReplicaSet", kind_of("ReplicaSet", &app)),
             (
                 "of a container of a StatefulSet with a partition",
-                with(
-                    &kind_of("StatefulSet", &unset),
-                    "StatefulSet",
-                    &json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}}),
-                ),
+                of_set(&lost, &unset, &json!({"rollingUpdate": {"partition": 1}})),
             ),
             (
                 "of a container of a paused target",
-                with(
-                    &owned(&lost, &unset),
-                    "Deployment",
-                    &json!({"spec": {"paused": true}}),
-                ),
+                paused(&owned(&lost, &unset)),
             ),
             (
                 "of a container of the template, next to an injected one with a limit of 0",
@@ -902,19 +859,19 @@ mod tests {
             ("of a pod of another owner", job),
             (
                 "of a container that the template no longer has",
-                rollout(&app, both.clone(), "5d"),
+                rollout(&app, &both, "5d"),
             ),
             (
                 "of a container for which the template now has one",
-                rollout(&app, unset.clone(), "5d"),
+                rollout(&app, &unset, "5d"),
             ),
             (
                 "of a container that is injected into new pods",
-                rollout(&app, both.clone(), "6e"),
+                rollout(&app, &both, "6e"),
             ),
             (
                 "of a container whose request the template has lost",
-                rollout(&unset, unset.clone(), "6e"),
+                rollout(&unset, &unset, "6e"),
             ),
             ("of a container of a new template", updating.clone()),
             (
@@ -931,11 +888,7 @@ mod tests {
             ),
             (
                 "of a container of the template, in earlier pods of a paused target",
-                with(
-                    &earlier(&owned(&lost, &unset)),
-                    "Deployment",
-                    &json!({"spec": {"paused": true}}),
-                ),
+                paused(&earlier(&owned(&lost, &unset))),
             ),
             (
                 "of a container that is injected into pods of an earlier revision",
@@ -1244,10 +1197,8 @@ mod tests {
             let containers = json!([{"name": "app"}, other]);
             let spec = json!({"spec": {
                 "containers": containers, "resources": {"requests": {"cpu": whole}}}});
-            let told = table(
-                Code::MissingRequest,
-                [("", owned(&with(&items, "Pod", &spec), &containers))],
-            );
+            let states = [("", owned(&with(&items, "Pod", &spec), &containers))];
+            let told = table(Code::MissingRequest, states);
             let request = told.split_once("--requests=").map(|(_, after)| after);
             request.and_then(|it| it.lines().next()).map(str::to_owned)
         };
@@ -1295,13 +1246,8 @@ mod tests {
         let unset = json!({"spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
         let lacking = |strategy| with(&replaced(strategy), kind, &unset);
         let owner = build::owned_by("example.com/v1", "Db", "web");
-        let of_owner = |items: &[Value]| {
-            with(
-                items,
-                kind,
-                &json!({"metadata": {"ownerReferences": owner}}),
-            )
-        };
+        let owner = json!({"metadata": {"ownerReferences": owner}});
+        let of_owner = |items: &[Value]| with(items, kind, &owner);
         let of_rollout = |items: &[Value]| -> Vec<Value> {
             let mut text = Value::from(items).to_string();
             for (from, to) in [
@@ -1323,12 +1269,11 @@ mod tests {
             let mut items = from_ordinal(set, 1);
             let bare = json!({"spec": {"containers": [{"name": "app"}]}});
             items.push(build::with(build::pod("seed-0"), &bare));
-            with(
-                &of_job(&items, "seed-0"),
-                kind,
-                &json!({"spec": {"ordinals": null}}),
-            )
+            let ordinals = json!({"spec": {"ordinals": null}});
+            with(&of_job(&items, "seed-0"), kind, &ordinals)
         };
+        let on_delete = || json!({"type": "OnDelete"});
+        let canary = json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
             (
@@ -1341,10 +1286,10 @@ mod tests {
             ),
             (
                 "OnDelete, and the new pod crashes",
-                with_pod(&replaced(json!({"type": "OnDelete"})), "web-2", &crashed),
+                with_pod(&replaced(on_delete()), "web-2", &crashed),
             ),
             ("a partition of 0", replaced(rolling(0))),
-            ("OnDelete", replaced(json!({"type": "OnDelete"}))),
+            ("OnDelete", replaced(on_delete())),
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
             ("a partition of 1, pods 1 and 2", state_of(rolling(1), 1, 1)),
             (
@@ -1355,17 +1300,11 @@ mod tests {
                 "a partition of 1 and ordinals from 5, pods 1 and 2",
                 from_ordinal(state_of(rolling(1), 1, 1), 5),
             ),
-            (
-                "OnDelete, owned",
-                of_owner(&replaced(json!({"type": "OnDelete"}))),
-            ),
-            (
-                "OnDelete, and the template lacks it",
-                lacking(json!({"type": "OnDelete"})),
-            ),
+            ("OnDelete, owned", of_owner(&replaced(on_delete()))),
+            ("OnDelete, and the template lacks it", lacking(on_delete())),
             (
                 "OnDelete, owned, and the template lacks it",
-                of_owner(&lacking(json!({"type": "OnDelete"}))),
+                of_owner(&lacking(on_delete())),
             ),
             (
                 "a partition, and the template lacks it",
@@ -1380,12 +1319,7 @@ mod tests {
                 beside_job,
             ),
             ("all pods", state_of(json!({}), 0, 0)),
-            (
-                "a canary that pauses",
-                of_rollout(&replaced(
-                    json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}),
-                )),
-            ),
+            ("a canary that pauses", of_rollout(&replaced(canary))),
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
         RollingUpdate: error, explains, without it 3 -> 3

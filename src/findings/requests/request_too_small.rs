@@ -279,9 +279,10 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
-    use crate::findings::requests::testing::{of_kind, owned, vpa, with_container};
+    use crate::findings::owners::testing::replica_set;
+    use crate::findings::requests::testing::{cpu_of, limited, of_set, owned, vpa, with_container};
     use crate::findings::testing::{
-        cpu, found, only, state, table, with, with_hpa, with_pod, with_spec,
+        cpu, only, state, table, with, with_containers, with_hpa, with_pod, with_spec,
     };
 
     #[test]
@@ -296,41 +297,32 @@ mod tests {
             with_hpa(&items, &build::with(json!({ "status": status }), &old))
         };
         let hot = busy(200, "200m");
-        let limited = build::with(
-            build::requesting("app", "100m"),
-            &json!({"resources": {"limits": {"cpu": "200m"}}}),
-        );
         let whole = json!({"spec": {"resources": {"requests": {"cpu": "100m"}}}});
         let of_whole = with(&hot, "Pod", &whole);
-        let on_delete = |request: &str| {
-            let containers = json!([build::requesting("app", request)]);
-            let set = of_kind(owned(&hot, &containers), "StatefulSet");
-            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
-            with(&set, "StatefulSet", &strategy)
+        let replacing = |request: &str, strategy: &Value| {
+            of_set(&hot, &json!([build::requesting("app", request)]), strategy)
         };
-        let of_new_template = {
-            let spec = json!({"resources": {"requests": {"cpu": "400m"}}});
-            let template = json!({"spec": {"template": {"spec": spec}}});
-            let items = with(&on_delete("100m"), "StatefulSet", &template);
-            with(&items, "Pod", &whole)
-        };
-        let too_small_as_well = on_delete("90m");
-        let differing = found(&too_small_as_well).into_iter();
-        let mut followed = differing.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
-        let follows = followed.next().and_then(|it| it.follows);
-        assert_eq!(follows, Some(Code::RequestTooSmall));
+        let on_delete = |request: &str| replacing(request, &json!({"type": "OnDelete"}));
         let patched = |request: &str, spec: Value| {
             let template = json!({"spec": {"template": {"spec": spec}}});
             with(&on_delete(request), "StatefulSet", &template)
         };
+        let more = patched("100m", json!({"resources": {"requests": {"cpu": "400m"}}}));
+        let of_new_template = with(&more, "Pod", &whole);
+        let too_small_as_well = on_delete("90m");
+        let differing = only(Code::RequestsDifferFromTemplate, &too_small_as_well);
+        let follows = differing.and_then(|it| it.follows);
+        assert_eq!(follows, Some(Code::RequestTooSmall));
         let dropped = {
-            let side = json!({"spec": {"containers":
-                [build::requesting("app", "100m"), build::requesting("side", "100m")]}});
+            let side = json!([
+                build::requesting("app", "100m"),
+                build::requesting("side", "100m")
+            ]);
             let used = json!({"containers": [{"name": "app", "usage": {"cpu": "200m"}},
                 {"name": "side", "usage": {"cpu": "300m"}}]});
             let outdated = json!({"status": {"replicas": 2, "updatedReplicas": 0}});
             let set = with(&on_delete("100m"), "StatefulSet", &outdated);
-            with(&with(&set, "Pod", &side), "PodMetrics", &used)
+            with(&with_containers(&set, &side), "PodMetrics", &used)
         };
         let limits = |cpu: &str| {
             let limits = json!({"name": "app", "resources": {"limits": {"cpu": cpu}}});
@@ -345,19 +337,11 @@ mod tests {
             let hpa = json!({"spec": {"metrics": [container("app")]}, "status": {"currentMetrics": metrics}});
             with_hpa(&hot, &hpa)
         };
-        let unlimited = {
-            let pods = with(&hot, "Pod", &json!({"spec": {"containers": [limited]}}));
-            let mut items = owned(&pods, &json!([build::requesting("app", "100m")]));
-            let owner = build::owned_by("apps/v1", "Deployment", "web");
-            let labels = json!({"app": "web", "pod-template-hash": "5d"});
-            items.push(json!({
-                "apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "web-5d", "namespace": "default", "labels": labels, "ownerReferences": owner},
-                "spec": {"replicas": 2, "selector": {"matchLabels": labels},
-                    "template": {"metadata": {"labels": labels}, "spec": {"containers": [limited]}}},
-            }));
-            items
-        };
+        let limited = json!([limited("200m")]);
+        let of_limit = with_containers(&hot, &limited);
+        let template = json!({"spec": {"template": {"spec": {"containers": limited}}}});
+        let owned_pods = owned(&of_limit, &json!([build::requesting("app", "100m")]));
+        let unlimited = [owned_pods, vec![replica_set("5d", &template)]].concat();
         let set = json!({"spec": {"targetRef": {"kind": "StatefulSet"}}});
         let proxy = build::requesting("proxy", "100m");
         let beside = with_container(&hot, &proxy, "20m", "400m");
@@ -365,8 +349,12 @@ mod tests {
         let policies = json!([{"containerName": "app", "mode": "Off"}]);
         let policy = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
         let left_alone = [hot.clone(), vec![build::with(vpa("Auto"), &policy)]].concat();
-        let update =
-            json!({"vpaUpdates": "Pod resources updated by web: container 1: cpu request"});
+        let update = json!({"metadata": {"annotations": {"vpaUpdates": "Pod resources updated by web: container 1: cpu request"}}});
+        let in_all = |kind: &str, cpu: &str| json!({"spec": {"resources": {kind: {"cpu": cpu}}}});
+        let bare = json!({"spec": {"containers": [build::requesting("app", "100m"), {"name": "a"}, {"name": "b"}]}});
+        let partition = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
+        let small_proxy = build::requesting("proxy", "10m");
+        let main = json!({"containers": [build::requesting("main", "600m")]});
         let injected = owned(&beside, &json!([build::requesting("app", "100m")]));
         let diluted = only(Code::DilutedByContainer, &injected).and_then(|it| it.follows);
         assert_eq!(diluted, Some(Code::RequestTooSmall));
@@ -394,21 +382,13 @@ mod tests {
             ),
             (
                 "that a VerticalPodAutoscaler leaves alone",
-                with(
-                    &left_alone,
-                    "Pod",
-                    &json!({"metadata": {"annotations": update}}),
-                ),
+                with(&left_alone, "Pod", &update),
             ),
             ("of an injected container", injected),
             ("of pods as a whole", of_whole.clone()),
             (
                 "of pods as a whole, up to a limit",
-                with(
-                    &of_whole,
-                    "Pod",
-                    &json!({"spec": {"resources": {"limits": {"cpu": "200m"}}}}),
-                ),
+                with(&of_whole, "Pod", &in_all("limits", "200m")),
             ),
             (
                 "of pods of which one has requests as a whole",
@@ -418,10 +398,7 @@ mod tests {
             ("of pods that have to be deleted", on_delete("100m")),
             (
                 "of pods that have to be deleted, with a new template of another container",
-                patched(
-                    "100m",
-                    json!({"containers": [build::requesting("main", "600m")]}),
-                ),
+                patched("100m", main),
             ),
             (
                 "of pods that have to be deleted, with a new template without their busiest container",
@@ -441,42 +418,25 @@ mod tests {
             ),
             (
                 "below a partition, with a new template",
-                with(
-                    &on_delete("400m"),
-                    "StatefulSet",
-                    &json!({"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}}),
-                ),
+                replacing("400m", &partition),
             ),
-            (
-                "up to a limit",
-                with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
-            ),
+            ("up to a limit", of_limit),
             (
                 "within the request of the pod",
-                with(
-                    &of_container,
-                    "Pod",
-                    &json!({"spec": {"resources": {"requests": {"cpu": "300m"}}}}),
-                ),
+                with(&of_container, "Pod", &in_all("requests", "300m")),
             ),
             (
                 "next to two without requests, within the request of the pod",
                 with(
                     &of_container,
                     "Pod",
-                    &json!({"spec": {
-                        "containers": [build::requesting("app", "100m"), {"name": "a"}, {"name": "b"}],
-                        "resources": {"requests": {"cpu": "700m"}},
-                    }}),
+                    &build::with(bare, &in_all("requests", "700m")),
                 ),
             ),
             ("up to a limit that a new template lacks", unlimited),
             (
                 "with a target that is low",
-                with_spec(
-                    &hot,
-                    &json!({"metrics": [build::resource("cpu", &build::utilization(20))]}),
-                ),
+                with_spec(&hot, &json!({"metrics": [cpu_of(20)]})),
             ),
             (
                 "of an HPA that has never rescaled",
@@ -484,12 +444,7 @@ mod tests {
             ),
             (
                 "next to a container that hides little",
-                with_container(
-                    &busy(272, "300m"),
-                    &build::requesting("proxy", "10m"),
-                    "290m",
-                    "10m",
-                ),
+                with_container(&busy(272, "300m"), &small_proxy, "290m", "10m"),
             ),
         ];
         insta::assert_snapshot!(table(Code::RequestTooSmall, states), @"

@@ -368,19 +368,21 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, of_kind, owned, vpa, with_container};
-    use crate::findings::testing::{found, only, said, state, table, with, with_hpa, with_pod};
+    use crate::findings::owners::testing as owners;
+    use crate::findings::requests::testing::{
+        cpu_of, of_kind, owned, vpa, with_another, with_container,
+    };
+    use crate::findings::testing::{
+        found, only, only_of, said, state, table, with, with_hpa, with_pod, with_spec,
+    };
 
     #[test]
     fn requests_that_are_not_the_templates() {
         let two = state(&[cpu_of(70)], &["90m", "90m"]);
         let template = json!([build::requesting("app", "500m")]);
         let differing = owned(&two, &template);
-        let mut rollout = differing.clone();
-        let at = rollout
-            .iter()
-            .position(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
-        rollout[at.unwrap()]["spec"]["containers"] = template;
+        let new = json!({"spec": {"containers": template}});
+        let rollout = with_pod(&differing, "web-1", &new);
         let with_vpa = |mode| [differing.clone(), vec![vpa(mode)]].concat();
         let of_memory = {
             let policy = json!([{"containerName": "*", "controlledResources": ["memory"]}]);
@@ -392,18 +394,16 @@ mod tests {
             let patch = json!({"spec": {"resourcePolicy": {"containerPolicies": policies}}});
             with(&with_vpa("Auto"), "VerticalPodAutoscaler", &patch)
         };
-        let updated = |replicas: i32| {
+        let counted = |items: &[Value], replicas: i32| {
             let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
-            with(&differing, "Deployment", &status)
+            with(items, "Deployment", &status)
         };
+        let updated = |replicas: i32| counted(&differing, replicas);
         // The ReplicaSet of the pods, with a request in its template.
         let made_of = |items: &[Value], request: &str| {
-            let mut items = items.to_vec();
-            items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-                "metadata": {"name": "web-5d", "namespace": "default",
-                    "ownerReferences": build::owned_by("apps/v1", "Deployment", "web")},
-                "spec": {"template": {"spec": {"containers": [build::requesting("app", request)]}}}}));
-            items
+            let spec = json!({"containers": [build::requesting("app", request)]});
+            let template = json!({"spec": {"template": {"spec": spec}}});
+            [items, &[owners::replica_set("5d", &template)]].concat()
         };
         let paused =
             |items: &[Value]| with(items, "Deployment", &json!({"spec": {"paused": true}}));
@@ -413,29 +413,11 @@ mod tests {
             with(items, "Deployment", &status)
         };
         // A pod that its ReplicaSet has replaced, which no status counts.
-        let replaced = |items: &[Value], patch: Value| {
-            let mut items = items.to_vec();
-            let last = items
-                .iter()
-                .find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
-            let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
-            items.push(build::with(last.unwrap().clone(), &patch));
-            items
-        };
         let failed = json!({"status": {"phase": "Failed"}});
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         // A rollout has replaced the second pod, and so the revisions cannot be told by the numbers of their pods.
-        let updating = {
-            let mut items = with(
-                &rollout,
-                "Deployment",
-                &json!({
-                "status": {"replicas": 2, "updatedReplicas": 1}}),
-            );
-            items[at.unwrap()]["metadata"]["labels"]["pod-template-hash"] = json!("6e");
-            items[at.unwrap()]["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
-            items
-        };
+        let other = owners::of_set("web", "6e");
+        let updating = with_pod(&counted(&rollout, 1), "web-1", &other);
         // The API server takes a limit for the request that is not stated.
         let limited = |limit: &str| {
             let containers = json!([{"name": "app", "resources": {"limits": {"cpu": limit}}}]);
@@ -449,7 +431,7 @@ mod tests {
         let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
         let to_rollout = json!({"spec": {"scaleTargetRef": argo}});
         let of_rollout = with_hpa(&with(&differing, "Deployment", &argo), &to_rollout);
-        let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
+        let resumed = with_another(&paused(&made_of(&updated(2), "500m")), &deleted);
         // The pods are of revision 5d.
         let of_set = |strategy: Value, revision: &str| {
             let status = json!({"replicas": 2, "updateRevision": revision});
@@ -460,25 +442,20 @@ mod tests {
         let of_whole = |request: &str| {
             let whole = |cpu: &str| json!({"spec": {"resources": {"requests": {"cpu": cpu}}}});
             let template = json!({"spec": {"template": whole(request)}});
-            with(
-                &with(&differing, "Pod", &whole("100m")),
-                "Deployment",
-                &template,
-            )
+            let items = with(&differing, "Pod", &whole("100m"));
+            with(&items, "Deployment", &template)
         };
         let on_delete = json!({"type": "OnDelete"});
         let deleting = of_set(on_delete.clone(), "6e");
         let template = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
         let limit = json!({"name": "app", "resources": {"limits": {"cpu": "400m"}}});
+        let limit = template(json!({"containers": [limit]}));
         let whole = json!({"resources": {"requests": {"cpu": "600m"}}});
         let partition = |first: i32| json!({"rollingUpdate": {"partition": first}});
         let of_replica_set = of_kind(differing.clone(), "ReplicaSet");
         let owner = build::owned_by("apps/v1", "Deployment", "web");
-        let of_owned = with(
-            &of_replica_set,
-            "ReplicaSet",
-            &json!({"metadata": {"ownerReferences": owner}}),
-        );
+        let owner = json!({"metadata": {"ownerReferences": owner}});
+        let of_owned = with(&of_replica_set, "ReplicaSet", &owner);
         let proxy = build::requesting("proxy", "200m");
         let beside = with_container(&with_vpa("Auto"), &proxy, "80m", "20m");
         let job = build::owned_by("batch/v1", "Job", "other");
@@ -514,11 +491,11 @@ mod tests {
             ("in a pod of two in a rollout", updating.clone()),
             (
                 "in a pod of two in a rollout, next to a deleted one",
-                replaced(&updating, deleted.clone()),
+                with_another(&updating, &deleted),
             ),
             (
                 "in a pod of two in a rollout, next to a failed one",
-                replaced(&updating, failed.clone()),
+                with_another(&updating, &failed),
             ),
             ("but its limits", limited("100m")),
             (
@@ -557,7 +534,7 @@ mod tests {
             ),
             (
                 "and the target is paused with the template and a failed pod",
-                replaced(&paused(&updated(2)), failed),
+                with_another(&paused(&updated(2)), &failed),
             ),
             (
                 "and the target is paused with the template, its ReplicaSet and a deleted pod",
@@ -584,11 +561,7 @@ mod tests {
             ),
             (
                 "while pods have to be deleted, but its limits",
-                with(
-                    &deleting,
-                    "StatefulSet",
-                    &template(json!({"containers": [limit]})),
-                ),
+                with(&deleting, "StatefulSet", &limit),
             ),
             (
                 "while pods have to be deleted, but those of pods as a whole",
@@ -614,20 +587,11 @@ mod tests {
             cpu_of(70),
             build::resource("memory", &build::utilization(70)),
         ];
-        let two_metrics = [
-            ("Pod", json!({"spec": app("100m", "100Mi")})),
-            ("Deployment", template(app("500m", "200Mi"))),
-            ("PodMetrics", json!({ "containers": usage })),
-            (
-                "HorizontalPodAutoscaler",
-                json!({"spec": {"metrics": metrics}}),
-            ),
-        ]
-        .iter()
-        .fold(with_vpa("Auto"), |items, (kind, patch)| {
-            with(&items, kind, patch)
-        });
-        for items in [paused(&two_metrics), two_metrics] {
+        let items = with_spec(&with_vpa("Auto"), &json!({ "metrics": metrics }));
+        let items = with(&items, "Pod", &json!({"spec": app("100m", "100Mi")}));
+        let items = with(&items, "Deployment", &template(app("500m", "200Mi")));
+        let items = with(&items, "PodMetrics", &json!({ "containers": usage }));
+        for items in [paused(&items), items] {
             let all = found(&items).into_iter();
             let own = all.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
             let without = own.map(|it| it.without.and_then(|it| it.proposal));
@@ -640,10 +604,7 @@ mod tests {
             (made_of(&differing, "500m"), true),
             (resumed, true),
         ] {
-            let facts = only(Code::RequestsDifferFromTemplate, &items).map(|it| it.facts);
-            let Some(Facts::RequestsDifferFromTemplate(facts)) = facts else {
-                panic!("no finding")
-            };
+            let (facts, _) = only_of::<RequestsDifferFromTemplate>(&items).unwrap();
             assert_eq!(facts.is_seen, is_seen);
         }
         insta::assert_snapshot!(table(Code::RequestsDifferFromTemplate, states), @r#"

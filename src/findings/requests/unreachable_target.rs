@@ -380,91 +380,64 @@ fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, of_kind, owned};
-    use crate::findings::testing::{state, table, with, with_hpa, with_spec};
+    use crate::findings::requests::testing::{self, cpu_of, of_set};
+    use crate::findings::testing::{
+        state, table, with, with_containers, with_hpa, with_pod, with_spec,
+    };
 
     #[test]
     fn a_target_that_limits_keep_out_of_reach() {
         let limited = |percent: i32, limit: Option<&str>, usage: &str| {
-            let mut container = build::requesting("app", "100m");
-            if let Some(limit) = limit {
-                container["resources"]["limits"] = json!({ "cpu": limit });
-            }
             let items = state(&[cpu_of(percent)], &[usage, usage]);
-            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+            with_containers(&items, &json!([testing::limited(limit)]))
         };
         // At its limit, the container uses 100m, and the proxy 5m of the 120m that both request.
         let proxied = |usage: &str| {
-            let mut containers = [("app", "100m"), ("proxy", "20m")]
-                .map(|(name, request)| build::requesting(name, request));
-            containers[0]["resources"]["limits"] = json!({"cpu": "100m"});
-            containers[1]["resources"]["limits"] = json!({"cpu": "2"});
+            let limit = json!({"resources": {"limits": {"cpu": "2"}}});
+            let proxy = build::with(build::requesting("proxy", "20m"), &limit);
             let usages = json!([{"name": "app", "usage": {"cpu": usage}},
                 {"name": "proxy", "usage": {"cpu": "5m"}}]);
             let items = state(&[cpu_of(95)], &[usage, usage]);
             let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
-            with(
-                &items,
-                "Pod",
-                &json!({ "spec": { "containers": containers } }),
-            )
+            with_containers(&items, &json!([testing::limited("100m"), proxy]))
         };
-        let of_set = |limit: &str| {
-            let mut container = build::requesting("app", "100m");
-            container["resources"]["limits"] = json!({ "cpu": limit });
-            let items = owned(&limited(120, Some("100m"), "99m"), &json!([container]));
-            let set = of_kind(items, "StatefulSet");
-            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
-            with(&set, "StatefulSet", &strategy)
+        let high = limited(120, Some("100m"), "99m");
+        let higher = limited(200, Some("100m"), "99m");
+        let set = |limit: &str| {
+            let template = json!([testing::limited(limit)]);
+            of_set(&high, &template, &json!({"type": "OnDelete"}))
         };
+        let most = json!({"maxReplicas": 2});
+        let disabled = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+        let tolerance = json!({"behavior": {"scaleUp": {"tolerance": "1E"}}});
         let average = json!({"spec": {"metrics": [build::resource("cpu", &build::average("70"))]}});
         let in_cores = with_hpa(&limited(70, Some("100m"), "99m"), &average);
         let of_pods = json!({"spec": {"resources": {"limits": {"cpu": "100m"}}}});
         let states = [
             // 99% is 11% above 89%, and 10% above 90%.
-            ("above the limits", limited(120, Some("100m"), "99m")),
+            ("above the limits", high.clone()),
             // 95% of what the limits allow is 10.5% above 86%.
             ("within the tolerance", limited(95, Some("100m"), "30m")),
-            ("of pods that have to be deleted", of_set("100m")),
+            ("of pods that have to be deleted", set("100m")),
             (
                 "of pods that have to be deleted, with a template with higher ones",
-                of_set("400m"),
+                set("400m"),
             ),
             ("below the limits", limited(90, Some("100m"), "99m")),
-            (
-                "at the maximum",
-                with_spec(
-                    &limited(120, Some("100m"), "99m"),
-                    &json!({"maxReplicas": 2}),
-                ),
-            ),
+            ("at the maximum", with_spec(&high, &most)),
             (
                 "at the maximum, below which it goes",
-                with_spec(
-                    &limited(200, Some("100m"), "99m"),
-                    &json!({"maxReplicas": 2}),
-                ),
+                with_spec(&higher, &most),
             ),
-            (
-                "with scaling up disabled",
-                with_spec(
-                    &limited(200, Some("100m"), "99m"),
-                    &json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}),
-                ),
-            ),
+            ("with scaling up disabled", with_spec(&higher, &disabled)),
             ("with a percentage as a number of cores", in_cores),
             ("with higher limits", limited(120, Some("200m"), "99m")),
             ("without limits", limited(120, None, "99m")),
             (
                 "with a tolerance that no value exceeds",
-                with_hpa(
-                    &limited(120, Some("100m"), "99m"),
-                    &json!({"spec": {"behavior": {"scaleUp": {"tolerance": "1E"}}}}),
-                ),
+                with_spec(&high, &tolerance),
             ),
             ("next to a proxy that may use more", proxied("99m")),
             ("next to a proxy, below the limit", proxied("50m")),
@@ -532,23 +505,17 @@ mod tests {
     #[test]
     fn a_pod_at_its_limit_among_idle_ones() {
         let of = |usages: &[&str], limit: Option<&str>| {
-            let mut container = build::requesting("app", "100m");
-            if let Some(limit) = limit {
-                container["resources"]["limits"] = json!({ "cpu": limit });
-            }
-            let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
-            with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+            let containers = json!([testing::limited(limit)]);
+            with_containers(&state(&[cpu_of(60)], usages), &containers)
         };
         // A canary that is busier is no matter of how work is spread.
         let canary = |usages: &[&str]| {
-            let mut items = of(usages, Some("150m"));
-            for (number, hash) in [(0, "new"), (1, "old"), (2, "old")] {
-                let name = format!("web-{number}");
-                let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
-                let pod = items.iter_mut().find(is_it).unwrap();
-                pod["metadata"]["labels"]["pod-template-hash"] = json!(hash);
-            }
-            items
+            let revisions = [("web-0", "new"), ("web-1", "old"), ("web-2", "old")];
+            let revisions = revisions.into_iter();
+            revisions.fold(of(usages, Some("150m")), |items, (name, hash)| {
+                let labels = json!({"metadata": {"labels": {"pod-template-hash": hash}}});
+                with_pod(&items, name, &labels)
+            })
         };
         let states = [
             ("of a canary", canary(&["140m", "10m", "10m"])),

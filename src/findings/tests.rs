@@ -3,33 +3,34 @@
 use serde_json::{Value, json};
 
 use crate::build;
+use crate::findings::owners::testing as owners;
 use crate::findings::remedy::Remedy;
-use crate::findings::requests::testing::{of_kind, owned};
+use crate::findings::requests::testing::of_set;
 use crate::findings::testing::{
-    SOURCES, conditions, cpu, in_version, of_keda, pass, said, set_by, state, with, with_hpa,
-    with_spec,
+    SOURCES, codes, conditions, cpu, external, in_version, of_keda, pass, queue, said, set_by,
+    state, view, with, with_containers, with_hpa, with_spec,
 };
-use crate::findings::{Code, Finding, FindingView, Severity, find, views};
+use crate::findings::{Code, FindingView, Severity, find, views};
 use crate::snapshot::right::UnknownFact;
 
 /// Discovery also knows each kind in lower case.
 #[test]
 fn a_target_whose_kind_is_in_lower_case_has_the_same_findings() {
-    let owned_by = |kind: &str, name: &str| json!({"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true});
     // Only its name tells that this ReplicaSet is the Deployment's.
-    let of_pods = json!({"metadata": {"labels": {"pod-template-hash": "5d9c"},
-        "ownerReferences": [owned_by("ReplicaSet", "web-5d9c")]}});
-    let of_scale = json!({"metadata": {"ownerReferences": [owned_by("Deployment", "web")]}});
+    let of_pods = owners::of_set("web", "5d9c");
+    let owner = build::owned_by("apps/v1", "Deployment", "web");
+    let of_scale = json!({"metadata": {"ownerReferences": owner}});
     let mut items = with(&state(&[cpu()], &["80m"; 4]), "Pod", &of_pods);
     items = with(&items, "Scale", &of_scale);
     let paused = json!({"spec": {"paused": true}});
     items.push(build::with(build::deployment(4), &paused));
-    let codes = |kind: &str| -> Vec<Code> {
-        let target = json!({"scaleTargetRef": {"kind": kind}});
-        let found = find(&pass(&with_spec(&items, &target)));
-        found.iter().map(Finding::code).collect()
+    let of_kind = |kind: &str| {
+        codes(&with_spec(
+            &items,
+            &json!({"scaleTargetRef": {"kind": kind}}),
+        ))
     };
-    assert_eq!(codes("deployment"), codes("Deployment"));
+    assert_eq!(of_kind("deployment"), of_kind("Deployment"));
 }
 
 /// What a chart, a repository or a controller writes again is changed there, and no command patches it.
@@ -58,49 +59,27 @@ fn a_patch_of_what_a_tool_writes() {
         (owner, "Collector/traces owns hpa/web: change it there."),
     ] {
         let text = said(Code::AtMax, &by_hpa(&metadata));
-        assert!(
-            !text.commands.iter().any(|it| it.contains(" patch ")),
-            "{text:?}"
-        );
-        assert!(
-            text.commands.iter().any(|it| it.contains(" predict ")),
-            "{text:?}"
-        );
-        assert!(
-            text.advice.text().ends_with(&format!(" {want}")),
-            "{text:?}"
-        );
+        let runs = |verb: &str| text.commands.iter().any(|it| it.contains(verb));
+        assert!(!runs(" patch ") && runs(" predict "), "{text:?}");
+        let advice = text.advice.text();
+        assert!(advice.ends_with(&format!(" {want}")), "{advice}");
     }
     let canary = json!({"metadata": {"ownerReferences": build::owned_by("flagger.app/v1beta1", "Canary", "shop")}});
     let mut copied = pass(&by_hpa(&canary));
     "web-primary".clone_into(&mut copied.input.snapshot.hpa.name);
-    let text = views(&copied, &find(&copied));
-    let advice = text
-        .iter()
-        .find(|it| it.code == Code::AtMax)
-        .unwrap()
-        .advice
-        .text();
+    let text = view(Code::AtMax, &copied, &find(&copied));
+    let advice = text.advice.text();
     let want = " Flagger copies hpa/web-primary from hpa/web: change hpa/web.";
     assert!(advice.ends_with(want), "{advice}");
     let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
-    assert!(
-        text.commands
-            .iter()
-            .any(|it| it.starts_with("kubectl patch hpa")),
-        "{text:?}"
-    );
+    let mut commands = text.commands.iter();
+    let patches = commands.any(|it| it.starts_with("kubectl patch hpa"));
+    assert!(patches, "{text:?}");
     assert!(!text.advice.text().contains(" writes "), "{text:?}");
     // A finding without a command that writes says nothing of it.
-    let text = said(
-        Code::WithinTolerance,
-        &with_hpa(&state(&[cpu()], &["52m"; 4]), &managed("helm")),
-    );
-    assert!(
-        !text.evidence.iter().any(|it| it.contains(" writes ")),
-        "{text:?}"
-    );
-    assert!(!text.advice.text().contains(" writes "), "{text:?}");
+    let near = with_hpa(&state(&[cpu()], &["52m"; 4]), &managed("helm"));
+    let text = format!("{:?}", said(Code::WithinTolerance, &near));
+    assert!(!text.contains(" writes "), "{text}");
 }
 
 /// The same holds for the other objects that commands edit.
@@ -113,11 +92,8 @@ fn an_edit_of_what_a_tool_writes() {
     let owner = build::owned_by("apps/v1", "Deployment", "web");
     let pods = json!({"metadata": {"ownerReferences": owner},
         "spec": {"containers": [{"name": "app", "resources": {}}]}});
-    let bare = [
-        with(&state(&[cpu()], &["50m"]), "Pod", &pods),
-        vec![deployment],
-    ]
-    .concat();
+    let pods = with(&state(&[cpu()], &["50m"]), "Pod", &pods);
+    let bare = [pods, vec![deployment]].concat();
     let managed = json!({"metadata": {"managedFields": managers}, "spec": {"triggers": []}});
     let scaled_object = build::scaled_object("queue", &managed);
     let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "queue");
@@ -139,10 +115,8 @@ fn an_edit_of_what_a_tool_writes() {
     ] {
         let text = said(code, &items);
         let want = format!(" Helm writes {object}: change its chart (values or template).");
-        assert!(
-            !text.commands.iter().any(|it| it.starts_with(command)),
-            "{text:?}"
-        );
+        let mut commands = text.commands.iter();
+        assert!(!commands.any(|it| it.starts_with(command)), "{text:?}");
         assert!(text.advice.text().ends_with(&want), "{text:?}");
     }
 }
@@ -152,28 +126,22 @@ fn an_edit_of_what_a_tool_writes() {
 #[test]
 fn a_change_at_its_source_comes_before_its_pods() {
     let source = "Argo CD writes StatefulSet/web: change it in Git.";
-    for (spec, want) in [
+    let bare = json!([{"name": "app"}]);
+    let items = with_containers(&state(&[cpu()], &["50m"]), &bare);
+    let by_argo = json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}});
+    for (strategy, want) in [
         (
-            json!({"updateStrategy": {"type": "OnDelete"}}),
+            json!({"type": "OnDelete"}),
             format!("{source} Then delete the pods one by one: the update strategy is OnDelete."),
         ),
         (
-            json!({"updateStrategy": {"rollingUpdate": {"partition": 1}}}),
+            json!({"rollingUpdate": {"partition": 1}}),
             format!("Then lower partition (1) to 0 in the update strategy. {source}"),
         ),
     ] {
-        let bare = json!([{"name": "app"}]);
-        let items = with(
-            &state(&[cpu()], &["50m"]),
-            "Pod",
-            &json!({"spec": {"containers": bare}}),
-        );
-        let set = of_kind(owned(&items, &bare), "StatefulSet");
-        let by_argo =
-            json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}, "spec": spec});
-        let text = said(Code::MissingRequest, &with(&set, "StatefulSet", &by_argo))
-            .advice
-            .text();
+        let set = of_set(&items, &bare, &strategy);
+        let set = with(&set, "StatefulSet", &by_argo);
+        let text = said(Code::MissingRequest, &set).advice.text();
         assert!(text.ends_with(&want), "{text}");
     }
 }
@@ -194,80 +162,39 @@ fn findings_that_are_left_out_exist() {
 /// Each of these states once had a remedy that changed nothing, or made it worse.
 #[test]
 fn remedies_that_work() {
-    let external = |name: &str, selector: &str, target: &Value| {
-        let mut metric = build::external(name, target);
-        metric["external"]["metric"]["selector"] = json!({"matchLabels": {"q": selector}});
-        metric
-    };
     let alike = {
-        let metrics = ["a", "b"].map(|it| external("queue", it, &build::average("10")));
+        let metrics = ["a", "b"].map(|it| {
+            let selector = json!({"metric": {"selector": {"matchLabels": {"q": it}}}});
+            let metric = queue(&build::average("10"));
+            build::with(metric, &json!({"external": selector}))
+        });
         let values = [("a", "42"), ("b", "1")].map(|(label, value)| {
             json!({"metricName": "queue", "metricLabels": {"q": label}, "value": value})
         });
-        let items = [
-            state(&metrics, &["50m"; 4]),
-            vec![build::external_values(values)],
-        ]
-        .concat();
+        let values = build::external_values(values);
+        let items = [state(&metrics, &["50m"; 4]), vec![values]].concat();
         in_version(&items, "v1.30.0")
     };
-    let most = |items: &[Value], max: i32| with_spec(items, &json!({"maxReplicas": max}));
-    let least = |cpu: &str, min: i32| {
-        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
-        let spec = json!({"spec": {"minReplicas": min, "behavior": behavior}});
-        with_hpa(&state(&[self::cpu()], &[cpu; 3]), &spec)
-    };
-    let queue = |target: &Value, length: &str| {
-        let items = state(&[build::external("queue", target)], &["50m"; 2]);
-        [items, vec![build::queue(&[length])]].concat()
-    };
-    let predict = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
-    let patch = |spec: Value| {
-        format!(
-            "kubectl patch hpa web -n default --type=merge -p '{}'",
-            json!({"spec": spec})
-        )
-    };
-    let few = |max: i32| {
-        vec![
-            predict(&format!("--max {max}")),
-            patch(json!({"maxReplicas": max})),
-        ]
-    };
+    let long = external("queue", &build::average("10"), "900", 2);
+    let at_once =
+        json!({"minReplicas": 1, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
     for (code, items, advice, commands) in [
         // 5% above its target: another one for one of two metrics of a name.
         (
             Code::WithinTolerance,
             alike,
             "Nothing to do; with a target of 9.5, it proposes 5 at this load.",
-            vec![predict("--target 'queue{q=a}=9.5'")],
+            vec!["kubectl hpa predict web -n default --target 'queue{q=a}=9.5'".to_owned()],
         ),
         (
             Code::AtMax,
-            most(&queue(&build::average("10"), "150"), 4),
-            "Raise maxReplicas if nodes can carry it (predict --max 15), or the target to 50 if a pod can carry more \
-             (predict --target).",
-            few(15)
-                .into_iter()
-                .chain([predict("--target queue=50")])
-                .collect(),
-        ),
-        (
-            Code::AtMax,
-            most(&queue(&build::average("10"), "900"), 4),
+            with_spec(&long, &json!({"maxReplicas": 4})),
             "Raise maxReplicas as far as nodes can carry it.",
             vec![],
         ),
         (
-            Code::AtMax,
-            most(&queue(&build::value("75"), "225"), 4),
-            "Follow the advice of value-multiplies.",
-            vec![],
-        ),
-        (Code::AtMin, least("10m", 3), "Nothing to do.", vec![]),
-        (
             Code::AtMin,
-            least("0", 1),
+            with_spec(&state(&[cpu()], &["0"; 3]), &at_once),
             "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type Object \
              or External.",
             vec![],
@@ -312,15 +239,6 @@ fn an_hpa_that_keda_makes() {
         let more = json!({"metadata": {"annotations": annotations}, "spec": {"triggers": []}});
         build::scaled_object("queue", &more)
     };
-    let external = |name: &str, target: &Value, values: &[&str]| {
-        let mut values = build::queue(values);
-        values["items"][0]["metricName"] = json!(name);
-        [
-            state(&[build::external(name, target)], &["50m"; 3]),
-            vec![values],
-        ]
-        .concat()
-    };
     let failing =
         |name: &str, target: &Value| state(&[cpu(), build::external(name, target)], &["10m"; 3]);
     let along_with = |items: Vec<Value>, object: Value| [items, vec![object]].concat();
@@ -339,13 +257,13 @@ fn an_hpa_that_keda_makes() {
         "Wait for the next passes, or change behavior.scaleUp.policies of ScaledObject/queue.";
     let slow = json!({"behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
     let follow = "Follow the advice of paused-by-keda.";
-    let patch = |verb: &str, spec: Value| {
-        format!(
-            "kubectl {verb} scaledobject queue -n default --type=merge -p '{}'",
-            json!({"spec": spec})
-        )
+    let patch = |spec: Value| {
+        let command = "kubectl patch scaledobject queue -n default --type=merge -p";
+        Some(format!("{command} '{}'", json!({ "spec": spec })))
     };
-    let config = |behavior: Value| json!({"advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}}});
+    let config = json!({"behavior": {"scaleDown": {"selectPolicy": null}}});
+    let remove = patch(json!({"advanced": {"horizontalPodAutoscalerConfig": config}}));
+    let empty = "Follow the advice of metric-empty.";
     let edit = || Some("kubectl edit scaledobject queue -n default".to_owned());
     let mut wrong = Vec::new();
     for (code, items, advice, command) in [
@@ -354,7 +272,7 @@ fn an_hpa_that_keda_makes() {
             made(&busy, json!({"maxReplicas": 3})),
             "Raise maxReplicaCount of ScaledObject/queue if nodes can carry it (predict --max 6), or the cpu request of app to \
              300m if a pod can carry more (predict --request).",
-            Some(patch("patch", json!({"maxReplicaCount": 6}))),
+            patch(json!({"maxReplicaCount": 6})),
         ),
         (
             Code::AtMin,
@@ -366,34 +284,24 @@ fn an_hpa_that_keda_makes() {
             Code::AboveMax,
             made(&busy, json!({"maxReplicas": 2})),
             "Change maxReplicaCount of ScaledObject/queue if 3 is right.",
-            Some(patch("patch", json!({"maxReplicaCount": 3}))),
+            patch(json!({"maxReplicaCount": 3})),
         ),
         (
             Code::BelowMin,
             made(&idle, json!({"minReplicas": 5})),
             "Change minReplicaCount of ScaledObject/queue if 3 is right.",
-            Some(patch("patch", json!({"minReplicaCount": 3}))),
+            patch(json!({"minReplicaCount": 3})),
         ),
-        (
-            Code::HeldByWindow,
-            made(&idle, none.clone()),
-            window,
-            None,
-        ),
+        (Code::HeldByWindow, made(&idle, none.clone()), window, None),
         (Code::RateLimited, made(&busy, slow), rate, None),
         (
             Code::DirectionDisabled,
             along_with(made(&idle, disabled()), scaled_object(json!({}))),
             removal,
-            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
+            remove.clone(),
         ),
         // An annotation for the other direction does not disable this one.
-        (
-            Code::DirectionDisabled,
-            along_with(made(&idle, disabled()), paused_out),
-            removal,
-            Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
-        ),
+        (Code::DirectionDisabled, along_with(made(&idle, disabled()), paused_out), removal, remove),
         (Code::DirectionDisabled, along_with(made(&idle, disabled()), paused.clone()), follow, None),
         (Code::DirectionDisabled, made(&idle, disabled()), follow, None),
         (
@@ -404,14 +312,14 @@ fn an_hpa_that_keda_makes() {
         ),
         (
             Code::ValueMultiplies,
-            made(&external("s0-prometheus", &value, &["225"]), none.clone()),
+            made(&external("s0-prometheus", &value, "225", 3), none.clone()),
             "If it is a total, such as a queue length, use metricType: AverageValue and a threshold \
              of 75 for s0-prometheus in spec.triggers of ScaledObject/queue.",
             edit(),
         ),
         (
             Code::ValueMultiplies,
-            made(&external("composite-metric", &value, &["225"]), none.clone()),
+            made(&external("composite-metric", &value, "225", 3), none.clone()),
             "If it is a total, such as a queue length, use metricType: AverageValue and target: 75 \
              in spec.advanced.scalingModifiers of ScaledObject/queue.",
             edit(),
@@ -419,21 +327,11 @@ fn an_hpa_that_keda_makes() {
         (
             Code::BlockedByFailedMetric,
             made(&failing("s0-prometheus", &build::average("75")), none.clone()),
-            "Follow the advice of metric-empty.",
+            empty,
             None,
         ),
-        (
-            Code::BlockedByFailedMetric,
-            made(&failing("s0-prometheus", &value), none.clone()),
-            "Follow the advice of metric-empty.",
-            None,
-        ),
-        (
-            Code::BlockedByFailedMetric,
-            made(&failing("composite-metric", &value), none.clone()),
-            "Follow the advice of metric-empty.",
-            None,
-        ),
+        (Code::BlockedByFailedMetric, made(&failing("s0-prometheus", &value), none.clone()), empty, None),
+        (Code::BlockedByFailedMetric, made(&failing("composite-metric", &value), none.clone()), empty, None),
         (
             Code::UnknownContainer,
             made(&state(&[container], &["50m"; 3]), none.clone()),
@@ -508,20 +406,13 @@ fn a_scaled_object_that_is_not_ready() {
     );
     let none = of_keda(&state(&[cpu()], &[]), &object);
     let text = said(Code::SwitchedOff, &none);
-    assert_eq!(
-        (
-            text.severity,
-            &*text.summary,
-            &*text.advice.text(),
-            &*text.commands
-        ),
-        (
-            Severity::Warning,
-            "the target has 0 replicas, so the HPA is off, whatever the metrics say, and ScaledObject/web is not ready",
-            "Find out why ScaledObject/web is not ready.",
-            &["kubectl describe scaledobject web -n default".to_owned()][..],
-        )
-    );
+    let summary = "the target has 0 replicas, so the HPA is off, whatever the metrics say, and ScaledObject/web is not ready";
+    let told = (text.severity, &*text.summary);
+    assert_eq!(told, (Severity::Warning, summary));
+    let advice = "Find out why ScaledObject/web is not ready.";
+    assert_eq!(text.advice.text(), advice);
+    let describe = "kubectl describe scaledobject web -n default";
+    assert_eq!(text.commands, [describe]);
     let want = "A trigger of ScaledObject/web was last active at 05:30:00Z (30m ago).";
     assert!(text.evidence.iter().any(|it| it == want), "{text:?}");
     let pass = pass(&none);
@@ -530,11 +421,6 @@ fn a_scaled_object_that_is_not_ready() {
         saved.contains("lastActiveTime") && !saved.contains("hunter2"),
         "{saved}"
     );
-    let active = of_keda(&state(&[cpu()], &[]), &conditions(&[("Active", "True")]));
-    assert_eq!(
-        said(Code::SwitchedOff, &active).advice.text(),
-        "Find out why KEDA leaves it at 0: a trigger of ScaledObject/web is active."
-    );
 }
 
 /// A bound that the ScaledObject states already is not raised there.
@@ -542,50 +428,36 @@ fn a_scaled_object_that_is_not_ready() {
 fn a_bound_that_keda_does_not_pass_on() {
     let bounds =
         |min: i32, max: i32| json!({"spec": {"minReplicaCount": min, "maxReplicaCount": max}});
-    let most = json!({"spec": {"maxReplicas": 4}});
-    let at_max = |object: &Value| {
-        let items = with_hpa(&state(&[cpu()], &["90m"; 4]), &most);
-        said(Code::AtMax, &of_keda(&items, object)).advice.text()
-    };
+    let at_most = with_spec(&state(&[cpu()], &["90m"; 4]), &json!({"maxReplicas": 4}));
+    let at_max = |object: &Value| said(Code::AtMax, &of_keda(&at_most, object)).advice.text();
     let raise = "Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request of app to \
                  240m if a pod can carry more (predict --request).";
     assert_eq!(at_max(&bounds(0, 4)), raise);
     assert_eq!(at_max(&json!({})), raise);
-    assert_eq!(
-        at_max(&bounds(1, 9)),
-        "Find out why KEDA does not pass on maxReplicaCount 9 of ScaledObject/web."
-    );
+    let look = "Find out why KEDA does not pass on maxReplicaCount 9 of ScaledObject/web.";
+    assert_eq!(at_max(&bounds(1, 9)), look);
     let conflict = "Set minReplicaCount (50) of ScaledObject/web to at most maxReplicaCount (10): until then, \
                     KEDA does not change its HPA.";
     assert_eq!(at_max(&bounds(50, 10)), conflict);
     // KEDA itself scales to its minimum, and the HPA back.
     let writer = json!({"manager": "keda", "operation": "Update", "subresource": "scale"});
     let set = set_by(&writer, 8);
-    assert_eq!(
-        said(Code::OtherWriter, &of_keda(&set, &bounds(50, 10)))
+    let own = |object: &Value| {
+        said(Code::OtherWriter, &of_keda(&set, object))
             .advice
-            .text(),
-        conflict
-    );
-    let own = said(Code::OtherWriter, &of_keda(&set, &json!({})))
-        .advice
-        .text();
-    assert!(
-        own.starts_with("Look at ScaledObject/web: KEDA itself scales"),
-        "{own}"
-    );
+            .text()
+    };
+    assert_eq!(own(&bounds(50, 10)), conflict);
+    let look = "Look at ScaledObject/web: KEDA itself scales";
+    assert!(own(&json!({})).starts_with(look), "{}", own(&json!({})));
 }
 
 /// A metric of exactly 0 while pods are busy is checked before any advice that leads to fewer pods.
 #[test]
 fn a_metric_of_exactly_zero_beside_busy_pods() {
     let items = |value: &str, cpu: &str, behavior: &Value| {
-        let items = state(
-            &[build::external("queue", &build::average("10"))],
-            &[cpu; 4],
-        );
-        let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
-        let items = with_hpa(&items, &spec);
+        let items = state(&[queue(&build::average("10"))], &[cpu; 4]);
+        let items = with_spec(&items, &json!({"minReplicas": 2, "behavior": behavior}));
         [items, vec![build::queue(&[value])]].concat()
     };
     let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});

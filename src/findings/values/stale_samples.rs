@@ -178,11 +178,9 @@ impl StaleSamples {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, only, queue, state, table, with};
+    use crate::findings::testing::{cpu, external, only_of, state, table, with};
 
     #[test]
     fn samples_that_are_old() {
@@ -198,14 +196,10 @@ mod tests {
             items
         };
         // The external API states times, but no windows.
-        let external = |timestamp: Value| {
-            let mut values = build::queue(&["10"]);
-            values["items"][0]["timestamp"] = timestamp;
-            [
-                state(&[queue(&build::average("10"))], &["50m"]),
-                vec![values],
-            ]
-            .concat()
+        let external = |seconds: Option<i64>| {
+            let mut items = external("queue", &build::average("10"), "10", 1);
+            items.last_mut().unwrap()["items"][0]["timestamp"] = json!(seconds.map(time));
+            items
         };
         let states = [
             ("more than two minutes", at(121)),
@@ -213,35 +207,20 @@ mod tests {
             ("a minute", at(60)),
             // Samples from after the pass show that its time is wrong.
             ("less than nothing", at(-3600)),
-            (
-                "an hour, from the external API",
-                external(json!(time(3600))),
-            ),
+            ("an hour, from the external API", external(Some(3600))),
             (
                 "more than five minutes, from the external API",
-                external(json!(time(301))),
+                external(Some(301)),
             ),
-            (
-                "five minutes, from the external API",
-                external(json!(time(300))),
-            ),
-            (
-                "two minutes, from the external API",
-                external(json!(time(120))),
-            ),
-            (
-                "an unknown time, from the external API",
-                external(Value::Null),
-            ),
+            ("five minutes, from the external API", external(Some(300))),
+            ("two minutes, from the external API", external(Some(120))),
+            ("an unknown time, from the external API", external(None)),
             ("one pod", mixed),
         ];
         // Of samples that are all old, the words do not tell the number.
         for (place, samples) in [(0, 2), (4, 1)] {
             let (about, items) = &states[place];
-            let facts = only(Code::StaleSamples, items).map(|it| it.facts);
-            let Some(Facts::StaleSamples(facts)) = facts else {
-                panic!("{about}")
-            };
+            let (facts, _) = only_of::<StaleSamples>(items).expect(about);
             assert_eq!((facts.stale, facts.samples), (samples, samples), "{about}");
         }
         insta::assert_snapshot!(table(Code::StaleSamples, states), @r"

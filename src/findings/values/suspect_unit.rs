@@ -519,95 +519,44 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::Code;
+    use crate::findings::pods::testing::ready;
     use crate::findings::testing::{
-        of_keda, only, pass, queue, said, state, triggered, with, with_pod,
+        by_age, codes, external, of_keda, of_pods, only_of, said, state, triggered, with, with_pod,
     };
     use crate::findings::values::suspect_unit::Clue::{Milliseconds, Percent, Power, Share, Whole};
-    use crate::findings::{Code, find};
-
-    /// Returns a state with a value of a metric for each pod.
-    fn of_pods(name: &str, target: &str, values: &[&str]) -> Vec<Value> {
-        let metric = build::per_pod(name, target);
-        let value = |(number, value): (usize, &&str)| {
-            json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
-                "metric": {"name": name}, "timestamp": build::NOW, "value": value})
-        };
-        let items: Vec<Value> = values.iter().enumerate().map(value).collect();
-        let served = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-            "metadata": {}, "items": items});
-        let usages = vec!["50m"; values.len()];
-        [state(&[metric], &usages), vec![served]].concat()
-    }
-
-    /// Returns a state with the values of three pods, the oldest first.
-    fn by_age(values: [&str; 3]) -> Vec<Value> {
-        let pods = ["web-0", "web-1", "web-2"]
-            .into_iter()
-            .zip(["03", "04", "05"]);
-        pods.fold(of_pods("served", "100", &values), |items, (pod, hour)| {
-            let created = format!("2026-11-21T{hour}:00:00Z");
-            with_pod(
-                &items,
-                pod,
-                &json!({"metadata": {"creationTimestamp": created}}),
-            )
-        })
-    }
 
     #[test]
     fn a_value_and_a_target_in_different_units() {
-        let external = |target: &str, value: &str| {
-            [
-                state(&[queue(&build::average(target))], &["50m"]),
-                vec![build::queue(&[value])],
-            ]
-            .concat()
-        };
-        let total = |name: &str, target: &str, value: &str| {
-            let values = [json!({"metricName": name, "value": value})];
-            let items = state(&[build::external(name, &build::value(target))], &["50m"]);
-            [items, vec![build::external_values(values)]].concat()
-        };
         let of_each = |name: &str, target: &str, value: &str| {
-            let values = [json!({"metricName": name, "value": value})];
-            let items = state(&[build::external(name, &build::average(target))], &["50m"]);
-            [items, vec![build::external_values(values)]].concat()
+            external(name, &build::average(target), value, 1)
         };
+        let total =
+            |name: &str, target: &str, value: &str| external(name, &build::value(target), value, 1);
+        let external = |target: &str, value: &str| of_each("queue", target, value);
         let memory = |target: &str, usage: &str| {
-            let metric = build::resource("memory", &build::average(target));
+            let items = state(
+                &[build::resource("memory", &build::average(target))],
+                &["50m"],
+            );
             let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
-            with(
-                &state(&[metric], &["50m"]),
-                "PodMetrics",
-                &json!({ "containers": containers }),
-            )
+            with(&items, "PodMetrics", &json!({ "containers": containers }))
         };
-        let latency = |name: &str, target: &str, value: &str| {
-            let metric = build::per_pod(name, target);
-            let value = json!({"describedObject": {"kind": "Pod", "name": "web-0", "namespace": "default"},
-                "metric": {"name": name}, "timestamp": build::NOW, "value": value});
-            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-                "metadata": {}, "items": [value]});
-            [state(&[metric], &["50m"]), vec![values]].concat()
-        };
+        let latency = |name: &str, target: &str, value: &str| of_pods(name, target, &[value]);
+        let aging = |values: [&str; 3]| by_age(&of_pods("served", "100", &values));
         // A share of each of four pods.
         let idle = |shares: [&str; 4]| of_pods("DCGM_FI_DEV_GPU_UTIL", "60", &shares);
         let cores = |target: &str, usage: &str| {
             state(&[build::resource("cpu", &build::average(target))], &[usage])
         };
-        let none = json!({"spec": {"containers": [{"name": "app"}]}, "status": {"conditions": [{"type": "Ready",
-            "status": "False", "lastTransitionTime": "2026-11-21T03:00:00Z"}]}});
-        let unrequested = state(
-            &[build::resource("cpu", &build::average("70"))],
-            &["900m"; 2],
-        );
+        let none = json!({"spec": {"containers": [{"name": "app"}]}});
+        let none = build::with(none, &ready("False", "2026-11-21T03:00:00Z"));
+        let metric = build::resource("cpu", &build::average("70"));
+        let unrequested = state(&[metric], &["900m"; 2]);
         let unrequested = with_pod(&unrequested, "web-1", &none);
         let of_many_cores = json!({"spec": {"containers": [build::requesting("app", "8")]}});
         let meant = |items: &[Value]| {
-            let finding = only(Code::SuspectUnit, items)?;
-            let Facts::SuspectUnit(facts) = finding.facts else {
-                panic!()
-            };
+            let (facts, finding) = only_of::<SuspectUnit>(items)?;
             let is_low = facts.clue == Share || matches!(&*facts.target.to_string(), "200k");
             let severity = if is_low && facts.ratio < 1.0 {
                 Severity::Info
@@ -746,8 +695,8 @@ mod tests {
             (cores("100m", "1m"), None),
             // Counters, by the name and by the ages of the pods.
             (latency("http_requests_total", "100", "82500"), None),
-            (by_age(["150k", "90k", "30k"]), None),
-            (by_age(["90k", "150k", "30k"]), Some(("100k", Power, true))),
+            (aging(["150k", "90k", "30k"]), None),
+            (aging(["90k", "150k", "30k"]), Some(("100k", Power, true))),
         ] {
             let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
             assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
@@ -763,30 +712,21 @@ mod tests {
         let scaled = of_keda(&plain, &json!({}));
         let told = |items: &[Value]| {
             let text = said(Code::SuspectUnit, items);
-            assert!(
-                text.summary
-                    .ends_with("1/389 of its target of 70, probably a percentage")
-            );
+            let end = "1/389 of its target of 70, probably a percentage";
+            assert!(text.summary.ends_with(end), "{}", text.summary);
             (text.evidence[0].clone(), text.advice.text(), text.commands)
         };
         let far = "70 is 70 cores, at least ten times what each counted pod requests.";
         let of_app = "70 is 70 cores, at least ten times what app requests in each counted pod.";
         let used = "Use averageUtilization: 70 instead of averageValue, if that is meant.";
         let of_trigger = "Use metricType: Utilization and metadata.value: 70 for cpu in spec.triggers of ScaledObject/web, if that is meant.";
+        let patch =
+            "{\"averageUtilization\":70,\"type\":\"Utilization\"}},\"type\":\"Resource\"}}]'";
+        let edit = "kubectl edit scaledobject web -n default";
         for (items, evidence, advice, ends) in [
-            (
-                &plain,
-                far,
-                used,
-                "{\"averageUtilization\":70,\"type\":\"Utilization\"}},\"type\":\"Resource\"}}]'",
-            ),
+            (&plain, far, used, patch),
             (&state(&[container], &["180m"]), of_app, used, "}}]'"),
-            (
-                &scaled,
-                far,
-                of_trigger,
-                "kubectl edit scaledobject web -n default",
-            ),
+            (&scaled, far, of_trigger, edit),
         ] {
             let (own, text, commands) = told(items);
             assert_eq!((&*own, &*text), (evidence, advice));
@@ -800,10 +740,8 @@ mod tests {
     fn a_threshold_that_is_meant_is_a_number() {
         let items = triggered("5", "20M", &json!({}));
         let text = said(Code::SuspectUnit, &items).advice.text();
-        assert!(
-            text.starts_with("Set the target to 5000000, if that"),
-            "{text}"
-        );
+        let start = "Set the target to 5000000, if that";
+        assert!(text.starts_with(start), "{text}");
     }
 
     /// A latency, or another average, that a target per replica divides by the replicas.
@@ -814,9 +752,9 @@ mod tests {
                 json!([{"type": "prometheus", "metadata": {"query": query, "threshold": "20"}}]);
             triggered("20", "45", &json!({"spec": {"triggers": triggers}}))
         };
-        let codes = |items: &[Value]| -> Vec<Code> {
-            find(&pass(items)).iter().map(Finding::code).collect()
-        };
+        let is_told = |items: &[Value]| codes(items).contains(&Code::SuspectUnit);
+        let summary = "s0-prometheus is 45, above its target of 20, but AverageValue divides it by the replicas";
+        let advice = "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web if the metric falls as replicas are added.";
         for query in [
             "avg(feature_flag_evals_secret)",
             "avg(rate(messages_secret_total{queue=\"a\"}[2m]))",
@@ -831,14 +769,8 @@ mod tests {
             "# the pods' share\navg(secret)",
         ] {
             let text = said(Code::SuspectUnit, &asking(query));
-            assert_eq!(
-                text.summary,
-                "s0-prometheus is 45, above its target of 20, but AverageValue divides it by the replicas"
-            );
-            assert_eq!(
-                text.advice.text(),
-                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web if the metric falls as replicas are added."
-            );
+            assert_eq!(text.summary, summary);
+            assert_eq!(text.advice.text(), advice);
             assert!(!format!("{text:?}").contains("secret"), "{text:?}");
         }
         for query in [
@@ -854,28 +786,14 @@ mod tests {
             "sum(jobs) # / count(up)",
             "avg(rabbitmq_queue_messages_ready{queue=\"orders\"}) by (a)",
         ] {
-            assert!(
-                !codes(&asking(query)).contains(&Code::SuspectUnit),
-                "{query}"
-            );
+            assert!(!is_told(&asking(query)), "{query}");
         }
         // Of another HPA, the name tells.
-        let named = |name: &str| {
-            let items = state(&[build::external(name, &build::average("20"))], &["50m"; 4]);
-            [
-                items,
-                vec![build::external_values([
-                    json!({"metricName": name, "value": "45"}),
-                ])],
-            ]
-            .concat()
-        };
-        assert_eq!(
-            said(Code::SuspectUnit, &named("checkout_latency_p95"))
-                .advice
-                .text(),
-            "Use value: 20 instead of averageValue if the metric falls as replicas are added."
-        );
+        let named = |name: &str| external(name, &build::average("20"), "45", 4);
+        let text = said(Code::SuspectUnit, &named("checkout_latency_p95"));
+        let advice =
+            "Use value: 20 instead of averageValue if the metric falls as replicas are added.";
+        assert_eq!(text.advice.text(), advice);
         for (name, is_divided) in [
             ("requests_per_second", false),
             ("queue_length_avg", false),
@@ -886,27 +804,11 @@ mod tests {
             ("alb_request_count_per_target", true),
             ("checkout_p95", true),
         ] {
-            let found = codes(&named(name)).contains(&Code::SuspectUnit);
-            assert_eq!(found, is_divided, "{name}");
+            assert_eq!(is_told(&named(name)), is_divided, "{name}");
         }
         // A total target is right for it, and AverageValue is not advised.
-        let total = {
-            let items = state(
-                &[build::external("latency_p95", &build::value("20"))],
-                &["50m"; 4],
-            );
-            [
-                items,
-                vec![build::external_values([
-                    json!({"metricName": "latency_p95", "value": "45"}),
-                ])],
-            ]
-            .concat()
-        };
-        let text = said(Code::ValueMultiplies, &total);
-        assert!(
-            text.advice.text().starts_with("Nothing to do if it falls"),
-            "{text:?}"
-        );
+        let total = external("latency_p95", &build::value("20"), "45", 4);
+        let advice = said(Code::ValueMultiplies, &total).advice.text();
+        assert!(advice.starts_with("Nothing to do if it falls"), "{advice}");
     }
 }

@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{of_keda, queue, said, state, table, with_spec};
+    use crate::findings::testing::{external, of_keda, said, state, table, with_spec};
 
     /// KEDA parses the threshold of a trigger as a number, not as a quantity.
     #[test]
@@ -163,8 +163,7 @@ mod tests {
             ("500m", "900m", "0.5"),
             ("75", "225", "75"),
         ] {
-            let mut items = state(&[queue(&build::value(target))], &["50m"; 3]);
-            items.push(build::queue(&[value]));
+            let items = external("queue", &build::value(target), value, 3);
             let told = |items: &[Value]| said(Code::ValueMultiplies, items).advice.text();
             let own = format!("averageValue: {target}.");
             assert!(told(&items).contains(&own), "{}", told(&items));
@@ -196,66 +195,54 @@ mod tests {
 
     #[test]
     fn a_value_that_multiplies() {
-        let external = |target: &Value, value: &str| {
-            let items = state(&[queue(target)], &["50m"; 3]);
-            [items, vec![build::queue(&[value])]].concat()
-        };
-        let named = |name: &str, value: &str| {
-            let items = state(&[build::external(name, &build::value("75"))], &["50m"; 3]);
-            let mut values = build::queue(&[value]);
-            values["items"][0]["metricName"] = json!(name);
-            [items, vec![values]].concat()
-        };
+        let total = |value: &str| external("queue", &build::value("75"), value, 3);
+        let named = |name: &str| external(name, &build::value("75"), "225", 3);
         let most = json!({"maxReplicas": 3});
-        let unit = state(&[queue(&build::value("200m"))], &["50m"]);
         let states = [
-            (
-                "three times the target",
-                external(&build::value("75"), "225"),
-            ),
-            (
-                "a little more than the target",
-                external(&build::value("75"), "90"),
-            ),
+            ("three times the target", total("225")),
+            ("a little more than the target", total("90")),
             (
                 "as a time, which falls with the replicas",
-                named("request_duration_p95", "225"),
+                named("request_duration_p95"),
             ),
             (
                 "as an average of each pod, which falls with the replicas",
-                named("avg_requests_per_pod", "225"),
+                named("avg_requests_per_pod"),
             ),
             (
                 "as operations, which need not fall with the replicas",
-                named("pending_operations", "225"),
+                named("pending_operations"),
             ),
             (
                 "as a share, which falls with the replicas",
-                named("gpu_util", "225"),
+                named("gpu_util"),
             ),
             (
                 "as a share after an acronym, which falls with the replicas",
-                named("CPUUtilization", "225"),
+                named("CPUUtilization"),
             ),
-            ("as a counter", named("http_requests_total", "225")),
+            ("as a counter", named("http_requests_total")),
             (
                 "as a rate, which does not fall with the replicas",
-                named("requests-per-second", "225"),
+                named("requests-per-second"),
             ),
             (
                 "as a queue, which does not fall with the replicas",
-                named("wait_queue", "225"),
+                named("wait_queue"),
             ),
             (
                 "a little more than the target, where only the maximum ends it",
-                with_spec(&external(&build::value("75"), "90"), &most),
+                with_spec(&total("90"), &most),
             ),
             (
                 "in another unit",
-                [unit, vec![build::queue(&["200"])]].concat(),
+                external("queue", &build::value("200m"), "200", 1),
             ),
-            ("less than the target", external(&build::value("75"), "25")),
-            ("an average", external(&build::average("75"), "225")),
+            ("less than the target", total("25")),
+            (
+                "an average",
+                external("queue", &build::average("75"), "225", 3),
+            ),
         ];
         insta::assert_snapshot!(table(Code::ValueMultiplies, states), @r#"
         three times the target: warning, explains, without it 3 -> 3

@@ -207,6 +207,9 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
     }
 }
 
+/// What names an object among those of its kind.
+const NAMES: [&str; 2] = ["/metadata/name", "/metadata/namespace"];
+
 /// What a command does.
 enum Effect {
     /// It changes the state, or lets `predict` assume another one.
@@ -249,15 +252,10 @@ impl State {
 
     /// Returns the object of a change, if the state has it.
     fn item(&mut self, changed: &Value) -> Option<&mut Value> {
-        let is_it = |item: &&mut Value| {
-            ["apiVersion", "kind"]
-                .iter()
-                .all(|it| item[*it] == changed[*it])
-                && ["name", "namespace"]
-                    .iter()
-                    .all(|it| item["metadata"][*it] == changed["metadata"][*it])
-        };
-        self.items.iter_mut().find(is_it)
+        self.items.iter_mut().find(|item| {
+            let is_same = |field: &&str| item.pointer(field) == changed.pointer(field);
+            ["/apiVersion", "/kind"].iter().all(is_same) && NAMES.iter().all(is_same)
+        })
     }
 
     /// Sets the request of a container in the template and in all pods that have it, as a rollout does.
@@ -272,14 +270,12 @@ impl State {
                 _ => {}
             }
         }
+        let more = json!({"resources": {"requests": {resource: request}}});
         for pod in pods {
             for list in ["containers", "initContainers"] {
                 let containers = pod[list].as_array_mut().into_iter().flatten();
                 for own in containers.filter(|own| own["name"] == container) {
-                    merge(
-                        own,
-                        &json!({"resources": {"requests": {resource: request}}}),
-                    );
+                    merge(own, &more);
                 }
             }
         }
@@ -373,20 +369,15 @@ impl State {
             ("behavior", behavior),
             ("scaleTargetRef", "/scaleTargetRef"),
         ] {
-            if let Some(value) = is
-                .pointer(pointer)
-                .filter(|value| was.pointer(pointer) != Some(value))
-            {
+            let value = is.pointer(pointer);
+            if let Some(value) = value.filter(|it| was.pointer(pointer) != Some(it)) {
                 merge(&mut hpa["spec"][field], value);
             }
         }
         // It enables a direction that is no longer paused.
         if before["metadata"]["annotations"] != after["metadata"]["annotations"] {
-            for (_, rules) in hpa["spec"]["behavior"]
-                .as_object_mut()
-                .into_iter()
-                .flatten()
-            {
+            let directions = hpa["spec"]["behavior"].as_object_mut();
+            for (_, rules) in directions.into_iter().flatten() {
                 if rules["selectPolicy"] == "Disabled" {
                     merge(rules, &json!({"selectPolicy": null}));
                 }
@@ -397,49 +388,34 @@ impl State {
 
     /// Sets the replicas of a target in its scale.
     fn scale(&mut self, target: &Value, replicas: &Value) -> bool {
-        let of = |item: &&mut Value| {
-            item["kind"] == "Scale"
-                && ["name", "namespace"]
-                    .iter()
-                    .all(|it| item["metadata"][*it] == target["metadata"][*it])
-        };
-        let scale = self.items.iter_mut().find(of);
-        scale
-            .map(|scale| scale["spec"]["replicas"] = replicas.clone())
-            .is_some()
+        let scale = self.items.iter_mut().find(|item| {
+            let is_same = |field: &&str| item.pointer(field) == target.pointer(field);
+            item["kind"] == "Scale" && NAMES.iter().all(is_same)
+        });
+        let set = scale.map(|scale| scale["spec"]["replicas"] = replicas.clone());
+        set.is_some()
     }
 
     /// Replaces the pods of a template by those of another; returns whether the state shows how they differ.
     fn roll_out(&mut self, was: &Value, is: &Value) -> bool {
         let mut shows = false;
         let containers = |template: &Value| {
-            template["spec"]["containers"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default()
+            let own = template["spec"]["containers"].as_array();
+            own.cloned().unwrap_or_default()
         };
         for own in containers(is) {
-            let earlier = containers(was)
-                .into_iter()
-                .find(|it| it["name"] == own["name"]);
-            let had = earlier
-                .map(|it| it["resources"]["requests"].clone())
-                .unwrap_or_default();
-            for (resource, request) in own["resources"]["requests"]
-                .as_object()
-                .into_iter()
-                .flatten()
-            {
+            let mut earlier = containers(was).into_iter();
+            let earlier = earlier.find(|it| it["name"] == own["name"]);
+            let had = earlier.unwrap_or_default()["resources"]["requests"].clone();
+            let requests = own["resources"]["requests"].as_object();
+            for (resource, request) in requests.into_iter().flatten() {
                 if had[resource] != *request {
                     self.set_request(text(&own["name"]), resource, text(request));
                     shows = true;
                 }
             }
         }
-        let (had, has) = (
-            &was["metadata"]["annotations"],
-            &is["metadata"]["annotations"],
-        );
+        let [had, has] = [was, is].map(|it| &it["metadata"]["annotations"]);
         for (annotation, request) in has.as_object().into_iter().flatten() {
             if had[annotation] != *request {
                 let (container, resource) = injected(annotation);
@@ -477,23 +453,16 @@ fn text(value: &Value) -> &str {
 
 /// Returns the container and the resource whose request an annotation sets.
 fn injected(annotation: &str) -> (&'static str, &'static str) {
-    let container = [
+    let containers = [
         ("sidecar.istio", "istio-proxy"),
         ("linkerd", "linkerd-proxy"),
         ("dapr", "daprd"),
     ];
-    let (_, container) = container
-        .into_iter()
-        .find(|(key, _)| annotation.contains(key))
-        .expect("one");
-    (
-        container,
-        if annotation.to_lowercase().contains("mem") {
-            "memory"
-        } else {
-            "cpu"
-        },
-    )
+    let mut containers = containers.into_iter();
+    let own = containers.find(|(key, _)| annotation.contains(key));
+    let is_of_memory = annotation.to_lowercase().contains("mem");
+    let resource = if is_of_memory { "memory" } else { "cpu" };
+    (own.expect("one").1, resource)
 }
 
 /// Returns the state that `predict` assumes.
@@ -583,13 +552,10 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let gone = own(&later).is_none_or(|(severity, explains)| {
         !explains || own(found).is_some_and(|(before, _)| severity > before)
     });
+    let (had, has) = (own(found), own(&later));
     match (is_kept || gone, &worse[..]) {
         (true, []) => None,
-        (false, _) => Some(format!(
-            "is still there: {:?} to {:?}",
-            own(found),
-            own(&later)
-        )),
+        (false, _) => Some(format!("is still there: {had:?} to {has:?}")),
         (true, worse) => Some(format!("brings about {worse:?}")),
     }
 }
@@ -601,105 +567,71 @@ fn states() -> Vec<ToldPass> {
         let spec = build::with(json!({"maxReplicas": 20, "metrics": [cpu]}), &spec);
         build::hpa(&spec)
     };
-    let pods = |usage: &str| -> Vec<Value> {
-        let names = (0..4).map(|number| format!("web-{number}"));
-        names
-            .flat_map(|name| [build::pod(&name), build::pod_metrics(&name, usage)])
-            .collect()
+    let pods = |count: usize, usage: &str| -> Vec<Value> {
+        let names = (0..count).map(|number| format!("web-{number}"));
+        let items = names.flat_map(|name| [build::pod(&name), build::pod_metrics(&name, usage)]);
+        items.collect()
     };
-    let state = |about: &str, controller: Value, hpa: Value, usage: &str| {
-        let items = [build::state(&controller), hpa, build::scale(4)].into_iter();
-        let input = common::read(&build::list(items.chain(pods(usage)))).expect("a state");
+    let told = |about: &str, items: &[Value], pods: Vec<Value>| {
+        let input = common::read(&build::list([items, &pods].concat())).expect("a state");
         (about.to_owned(), Pass::run(input))
     };
+    let (plain, scale) = (build::state(&json!({})), build::scale(4));
+    let state = |about: &str, hpa: Value, usage: &str| {
+        told(about, &[plain.clone(), hpa, scale.clone()], pods(4, usage))
+    };
     let recommended = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
+    let recommended = [build::state(&recommended), hpa(json!({})), scale.clone()];
     let at_once = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
-    let disabled = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+    let least = build::with(at_once.clone(), &json!({"minReplicas": 3}));
+    let too_low = build::with(at_once, &json!({"maxReplicas": 2}));
+    let disabled = |way: &str| hpa(json!({"behavior": {way: {"selectPolicy": "Disabled"}}}));
+    let most = |max: i32| hpa(json!({"maxReplicas": max}));
     // The last pass has corrected 9 replicas.
     let lowered = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
         "lastScaleTime": "2026-11-21T05:59:00Z",
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+    // A latency that a target per replica divides.
+    let latency = build::external("latency_p95", &build::average("20"));
+    let divided = hpa(json!({"metrics": [latency]}));
+    let value = json!({"metricName": "latency_p95", "value": "45"});
+    let value = build::external_values([value]);
+    // Six pods of a rollout at 80 % need five, and the HPA has three.
+    let surge = build::with(build::scale(3), &json!({"status": {"replicas": 6}}));
+    // A ScaledObject that is paused in one direction.
+    let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
+    let owner = json!({"metadata": {"ownerReferences": owner}});
+    let paused = build::with(disabled("scaleDown"), &owner);
+    let annotations = json!({"autoscaling.keda.sh/paused-scale-in": "true"});
+    let object = build::scaled_object("web", &json!({"metadata": {"annotations": annotations}}));
     let mut all = vec![
-        state(
+        told(
             "an old recommendation adds replicas",
-            recommended,
-            hpa(json!({})),
-            "10m",
+            &recommended,
+            pods(4, "10m"),
         ),
-        state(
-            "the maximum",
-            json!({}),
-            hpa(json!({"maxReplicas": 6})),
-            "90m",
-        ),
-        state(
-            "the minimum",
-            json!({}),
-            hpa(build::with(at_once.clone(), &json!({"minReplicas": 3}))),
-            "10m",
-        ),
+        state("the maximum", most(6), "90m"),
+        state("the minimum", hpa(least), "10m"),
         state(
             "above a maximum that is too low for some",
-            json!({}),
-            hpa(build::with(at_once, &json!({"maxReplicas": 2}))),
+            hpa(too_low),
             "35m",
         ),
-        state(
-            "above the maximum",
-            json!({}),
-            hpa(json!({"maxReplicas": 3})),
-            "50m",
+        state("above the maximum", most(3), "50m"),
+        state("disabled", disabled("scaleUp"), "90m"),
+        state("a lowered maximum", build::with(most(4), &lowered), "90m"),
+        told(
+            "a latency",
+            &[plain.clone(), divided, scale.clone(), value],
+            pods(4, "50m"),
         ),
-        state("disabled", json!({}), hpa(disabled), "90m"),
-        state(
-            "a lowered maximum",
-            json!({}),
-            build::with(hpa(json!({"maxReplicas": 4})), &lowered),
-            "90m",
+        told("a surge", &[plain.clone(), most(3), surge], pods(6, "40m")),
+        told(
+            "a pause",
+            &[plain.clone(), paused, scale.clone(), object],
+            pods(4, "10m"),
         ),
     ];
-    // A latency that a target per replica divides.
-    let divided = {
-        let latency = build::external("latency_p95", &build::average("20"));
-        let own = build::hpa(&json!({"maxReplicas": 20, "metrics": [latency]}));
-        let value = json!({"metricName": "latency_p95", "value": "45"});
-        let items = [
-            build::state(&json!({})),
-            own,
-            build::scale(4),
-            build::external_values([value]),
-        ];
-        common::read(&build::list(items.into_iter().chain(pods("50m")))).expect("a state")
-    };
-    all.push(("a latency".to_owned(), Pass::run(divided)));
-    // Six pods of a rollout at 80 % need five, and the HPA has three.
-    let surge = {
-        let scale = build::with(build::scale(3), &json!({"status": {"replicas": 6}}));
-        let six = (0..6).map(|number| format!("web-{number}"));
-        let pods = six.flat_map(|name| [build::pod(&name), build::pod_metrics(&name, "40m")]);
-        let items = [
-            build::state(&json!({})),
-            hpa(json!({"maxReplicas": 3})),
-            scale,
-        ];
-        common::read(&build::list(items.into_iter().chain(pods))).expect("a state")
-    };
-    all.push(("a surge".to_owned(), Pass::run(surge)));
-    // A ScaledObject that is paused in one direction.
-    let paused = {
-        let owner = build::owned_by("keda.sh/v1alpha1", "ScaledObject", "web");
-        let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-        let own = build::with(
-            hpa(disabled),
-            &json!({"metadata": {"ownerReferences": owner}}),
-        );
-        let annotations = json!({"autoscaling.keda.sh/paused-scale-in": "true"});
-        let object =
-            build::scaled_object("web", &json!({"metadata": {"annotations": annotations}}));
-        let items = [build::state(&json!({})), own, build::scale(4), object];
-        common::read(&build::list(items.into_iter().chain(pods("10m")))).expect("a state")
-    };
-    all.push(("a pause".to_owned(), Pass::run(paused)));
     // A container without a request, in the pods and in their template, or only in the pods.
     for (about, own) in [
         ("no request", json!({})),
@@ -712,28 +644,17 @@ fn states() -> Vec<ToldPass> {
             "metadata": {"name": "web", "namespace": "default", "uid": "web"},
             "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}, "template": template},
             "status": {"replicas": 4}});
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "web",
-            "controller": true}]);
-        let bare = json!({"metadata": {"ownerReferences": owner},
+        let owner = build::with(set.clone(), &json!({"uid": "web", "controller": true}));
+        let bare = json!({"metadata": {"ownerReferences": [owner]},
             "spec": {"containers": [{"name": "app"}]}});
-        let pods = pods("50m").into_iter().map(|item| {
-            if item["kind"] == "Pod" {
-                build::with(item, &bare)
-            } else {
-                item
-            }
-        });
-        let items = [
-            build::state(&json!({})),
-            hpa(json!({"scaleTargetRef": set})),
-            target,
-        ];
-        let input = common::read(&build::list(items.into_iter().chain(pods))).expect("a state");
-        all.push((about.to_owned(), Pass::run(input)));
+        let mut pods = pods(4, "50m");
+        for pod in pods.iter_mut().filter(|it| it["kind"] == "Pod") {
+            merge(pod, &bare);
+        }
+        let items = [plain.clone(), hpa(json!({"scaleTargetRef": set})), target];
+        all.push(told(about, &items, pods));
     }
-    all.extend(assumed_states(
-        &state("", json!({}), hpa(json!({})), "50m").1,
-    ));
+    all.extend(assumed_states(&state("", hpa(json!({})), "50m").1));
     let told = all.into_iter();
     told.map(|(name, pass)| ToldPass::new(name, pass)).collect()
 }
@@ -743,19 +664,13 @@ fn states() -> Vec<ToldPass> {
 fn assumed_states(plain: &Pass) -> Vec<(String, Pass)> {
     let slow = r#"behavior={"scaleUp":{"stabilizationWindowSeconds":60}}"#;
     let disabled = r#"behavior={"scaleUp":{"selectPolicy":"Disabled"}}"#;
+    let busy = "web-1:cpu=2000%";
     let utilization = "metrics[0].resource.target.averageUtilization=40";
     let all: [&[&str]; 9] = [
         &["--max", "3"],
         &["--cpu", "180%", "--max", "6"],
         &["--metric", "app=cpu=180%", "--set", "maxReplicas=6"],
-        &[
-            "--pod",
-            "web-1:cpu=2000%",
-            "--set",
-            utilization,
-            "--max",
-            "6",
-        ],
+        &["--pod", busy, "--set", utilization, "--max", "6"],
         &["--cpu", "180%", "--max", "6", "--request", "cpu=200m"],
         &["--cpu", "180%", "--pod", "web-1:cpu=60%", "--max", "6"],
         &["--cpu", "180%", "--max", "6", "--request", "cpu=+20%"],
@@ -958,12 +873,8 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} promises are broken:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let (count, wrong) = (wrong.len(), wrong.join("\n"));
+    assert_eq!(count, 0, "broken promises:\n{wrong}");
     let is_unseen = |it: &&Remedy| {
         !matches!(promise(**it), (_, Check::Unplayed(_)))
             && played.get(it).is_none_or(|times| *times == 0)
@@ -997,17 +908,11 @@ fn what_follows_has_no_advice_of_its_own() {
             let Some(cause) = view.follows else { continue };
             followed += 1;
             let cause_at = all.iter().position(|it| it.code == cause);
-            assert!(
-                cause_at.is_some_and(|at| at < place),
-                "{name}: {}",
-                view.code.as_str()
-            );
+            let is_before = cause_at.is_some_and(|at| at < place);
+            assert!(is_before, "{name}: {}", view.code.as_str());
             let advice = format!("Follow the advice of {}.", cause.as_str());
-            assert_eq!(
-                (view.advice(), view.commands().len()),
-                (advice, 0),
-                "{name}"
-            );
+            let told = (view.advice(), view.commands().len());
+            assert_eq!(told, (advice, 0), "{name}");
         }
     }
     assert!(followed > 30, "{followed}");
@@ -1049,15 +954,12 @@ fn commands_for_two_metrics_do_not_undo_each_other() {
             objects[place.expect("an object")] = after.expect("an object");
         }
     }
-    let own = objects
-        .iter()
-        .find(|it| it["kind"] == "HorizontalPodAutoscaler");
+    let mut objects = objects.iter();
+    let own = objects.find(|it| it["kind"] == "HorizontalPodAutoscaler");
     let metrics = &own.expect("an HPA")["spec"]["metrics"];
     let of_app = |place: usize| {
-        (
-            text(&metrics[place]["containerResource"]["name"]),
-            text(&metrics[place]["containerResource"]["container"]),
-        )
+        let own = &metrics[place]["containerResource"];
+        (text(&own["name"]), text(&own["container"]))
     };
     assert_eq!([of_app(0), of_app(1)], [("cpu", "app"), ("memory", "app")]);
 }

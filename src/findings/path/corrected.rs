@@ -296,10 +296,8 @@ impl CorrectedBefore {
         let bound = self.bound;
         let field = about.field(words.bound);
         let earlier = self.earlier();
-        let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
-        let hint = flags
-            .as_ref()
-            .map_or_else(String::new, |flags| about.try_it(flags));
+        let hint = earlier.map(|it| about.try_it(&format!("{flag} {it}")));
+        let hint = hint.unwrap_or_default();
         let advice = Remedy::ChangeBound.says(match self.changed {
             Changed::Created => format!("If {bound} is not meant, {change} {field}{hint}."),
             Changed::Replicas => {
@@ -363,6 +361,7 @@ impl Corrected {
         let SideWords {
             bound: field, flag, ..
         } = words;
+        let own = about.field(field);
         let without = about.finding.without;
         let stay = without.and_then(|it| it.replicas) == Some(current);
         // The metrics may need some of the replicas that the maximum takes away.
@@ -390,13 +389,9 @@ impl Corrected {
                 Remedy::AssumeBound.says(format!("Use another {field} if {right} is right."))
             }
             BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(
-                "Find out what scaled it to {current}, or change {}.",
-                about.field(field)
+                "Find out what scaled it to {current}, or change {own}."
             )),
-            _ => Remedy::ChangeBound.says(format!(
-                "Change {} if {right} is right.",
-                about.field(field)
-            )),
+            _ => Remedy::ChangeBound.says(format!("Change {own} if {right} is right.")),
         };
         advice.with_all(words.tried(about, right))
     }

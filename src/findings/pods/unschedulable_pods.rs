@@ -16,7 +16,7 @@ pub struct UnschedulablePods {
     pub message: Box<str>,
     /// The time when the oldest was created.
     pub since: Option<Timestamp>,
-    /// Whether the metrics and the spec keep more pods than have a node.
+    /// Whether the metrics, the spec or a rollout need more pods than have a node.
     pub are_needed: bool,
     /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
@@ -34,8 +34,13 @@ impl Kind for UnschedulablePods {
             Some(current) if !case.may_scale(Direction::Down) => current,
             _ => case.snapshot.hpa.spec.min(),
         };
-        let are_needed = case.decision.proposal.is_none_or(|proposal| {
-            usize::try_from(proposal.max(least)).is_ok_and(|kept| kept > placed.len())
+        // A pod that waits may count as unused, and so hide that it is needed. A rollout waits for its additional pods,
+        // unless scaling down makes room for them.
+        let placed_alone = case.without_pods(among(&pods));
+        let are_needed = placed_alone.proposal.is_none_or(|proposal| {
+            let kept = usize::try_from(proposal.max(least)).unwrap_or(0);
+            let are_added = || !case.replacing(among(&pods)).is_empty();
+            kept > placed.len() || kept == placed.len() && are_added()
         });
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
@@ -386,6 +391,28 @@ mod tests {
         // A young pod does not wait for a node that the autoscaler has just refused.
         let young = advice_since("2026-11-21T05:58:00Z", taint, taint);
         assert_eq!(young, advice(taint, taint));
+    }
+
+    /// A pod that waits may count as unused, and so hide that the load needs it. A rollout needs its additional pods,
+    /// unless fewer than the others are left.
+    #[test]
+    fn a_pod_that_waits_is_needed_for_the_load_or_a_rollout() {
+        let nothing = "Nothing to do: the metrics propose no more pods than those with a node.";
+        let add = "Add nodes, or lower maxReplicas.";
+        for (used, replicas, want) in [
+            ("80m", 4, add),
+            ("50m", 4, add),
+            ("20m", 4, nothing),
+            ("80m", 5, add),
+            ("40m", 5, nothing),
+        ] {
+            let pods = unmeasured(state(&[cpu()], &[used; 5]), "web-4");
+            let scaled = with(&pods, "Scale", &json!({"spec": {"replicas": replicas}}));
+            let waits = unscheduled("2026-11-21T05:45:00Z", "3 Insufficient cpu");
+            let items = with_pods(&scaled, &["web-4"], &waits);
+            let advice = said(Code::UnschedulablePods, &items).advice.text();
+            assert_eq!(advice, want, "{used} {replicas}");
+        }
     }
 
     /// The remedy follows the scheduler's message, and the bounds that keep the replicas.

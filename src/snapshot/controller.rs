@@ -108,6 +108,11 @@ pub struct Tolerances {
 }
 
 impl Tolerances {
+    /// Returns the lowest ratio that changes nothing; none is below 0.
+    pub(crate) fn lowest(self) -> f64 {
+        (1.0 - self.down).max(0.0)
+    }
+
     /// Whether a ratio is close enough to 1 to change nothing, with the tolerance as an interval around 1 or as a
     /// distance from it. Both ends are inside; NaN is outside.
     pub(crate) fn contain(self, ratio: f64, is_interval: bool) -> bool {

@@ -50,6 +50,12 @@ pub(crate) fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     (is_kept && ratio != 1.0).then_some((winner, ratio))
 }
 
+/// Whether the ratio that decides includes values assumed for pods that do not count.
+pub(crate) fn is_filled(metric: &MetricStep) -> bool {
+    let is_other = |it: &Proposal| it.filled.is_some_and(|filled| filled.ratio != it.ratio);
+    metric.proposal().is_some_and(is_other)
+}
+
 /// Returns the side of the target on which a ratio is.
 fn side_of(ratio: f64) -> Direction {
     if ratio > 1.0 {

@@ -1,9 +1,8 @@
 //! The finding `within-tolerance`.
 
 use super::memory::{AlikeMemory, alike_memory, is_baseline};
-use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
+use super::{NOTHING_TO_DO, is_filled, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
 use crate::snapshot::Snapshot;
@@ -11,8 +10,8 @@ use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target, but within the tolerance, so the replicas stay.
 ///
-/// Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer). Memory that keeps the
-/// replicas at any load is described at `rounding`.
+/// Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer); it is a share, such as
+/// 0.1. Memory that keeps the replicas at any load is described at `rounding`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
     /// The index of the metric in the spec, from 0.
@@ -23,7 +22,8 @@ pub struct WithinTolerance {
     pub tolerance: f64,
     /// The values at which the metric would propose other replicas, if known.
     pub borders: Option<Borders>,
-    /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
+    /// A tolerance, in hundredths, with which the metric proposes more, or also fewer if the present one is no share, if
+    /// nothing is wrong.
     pub narrower: Option<u8>,
     /// The nearest target with which the pass proposes more now, if the version has no field for the tolerance and
     /// nothing is wrong; never a target for fewer replicas.
@@ -44,23 +44,23 @@ impl Kind for WithinTolerance {
         // If something is wrong, a small change of a target is not the place to look.
         let is_sound = case.shown().all(|it| it.severity == Severity::Info);
         // What each pod needs is not for more of them.
-        let is_shared = is_sound && !is_baseline(case, winner);
-        let may_add = side == Direction::Up && case.may_scale(side);
-        let more = current.filter(|_| may_add && is_shared);
+        let may_react = case.may_scale(side) && is_sound && !is_baseline(case, winner);
+        let is_up = side == Direction::Up;
+        let tolerance = match side {
+            Direction::Up => winner.tolerance.up,
+            Direction::Down => winner.tolerance.down,
+        };
+        let narrows = has_field && may_react && (is_up || is_no_share(tolerance));
         let facts = WithinTolerance {
             metric: winner.index,
             ratio,
-            tolerance: if ratio > 1.0 {
-                winner.tolerance.up
-            } else {
-                winner.tolerance.down
-            },
+            tolerance,
             borders,
-            narrower: more
-                .filter(|_| has_field)
-                .and_then(|_| narrower(case, winner.index, ratio)),
-            target: more
-                .filter(|_| !has_field)
+            narrower: narrows
+                .then(|| narrower(case, winner.index, ratio, tolerance))
+                .flatten(),
+            target: current
+                .filter(|_| !has_field && may_react && is_up)
                 .and_then(|current| other_target(case, winner, current, side, ProposalOf::Pass)),
             memory,
         };
@@ -99,12 +99,14 @@ impl Kind for WithinTolerance {
         match (self.narrower, &self.target) {
             (Some(hundredths), _) => {
                 let narrower = f64::from(hundredths) / 100.0;
-                let field = "behavior.scaleUp.tolerance";
-                let advice = Remedy::SetTolerance.says(format!(
-                    "Nothing to do; to have it react, set {} to {narrower}.",
-                    about.field(field)
-                ));
-                advice.with(about.predict(&format!("--set {field}={narrower}")))
+                let path = format!("behavior.{}.tolerance", side_of(self.ratio).words().rules);
+                let field = about.field(&path);
+                let advice = Remedy::SetTolerance.says(if is_no_share(self.tolerance) {
+                    format!("To have it react, set {field} to a smaller share, such as {narrower}.")
+                } else {
+                    format!("Nothing to do; to have it react, set {field} to {narrower}.")
+                });
+                advice.with(about.predict(&format!("--set {path}={narrower}")))
             }
             (
                 None,
@@ -176,16 +178,23 @@ fn has_field(snapshot: &Snapshot) -> bool {
     snapshot.controller.gates[FeatureGate::HPAConfigurableTolerance]
 }
 
-/// Whether the ratio that decides includes values assumed for pods that do not count.
-fn is_filled(metric: &MetricStep) -> bool {
-    matches!(&metric.result, MetricResult::Proposal(it) if it.filled.is_some_and(|filled| filled.ratio != it.ratio))
+/// Whether a tolerance is hardly meant as a share: with 1 or more, the HPA never scales down, or up only above twice the
+/// target.
+fn is_no_share(tolerance: f64) -> bool {
+    tolerance >= 1.0
 }
 
-/// Returns the widest tolerance in whole hundredths that does not include the ratio, if the metric then
-/// proposes something else.
-fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
+/// Returns the widest tolerance in whole hundredths that does not include the ratio, or the default in place of one
+/// that is no share, if the metric then proposes something else.
+fn narrower(case: &Case<'_>, metric: usize, ratio: f64, tolerance: f64) -> Option<u8> {
+    const DEFAULT: f64 = 10.0;
     // A ratio on the border is within the tolerance, however its difference from 1 is rounded.
-    let hundredths = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
+    let widest = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
+    let hundredths = if is_no_share(tolerance) {
+        DEFAULT
+    } else {
+        widest
+    };
     if !(1.0..100.0).contains(&hundredths) {
         return None;
     }
@@ -206,9 +215,9 @@ mod tests {
     use crate::findings::pods::testing::crashing;
     use crate::findings::testing::{cpu, in_version, only_of, state, with_pod, with_spec};
 
-    /// A tolerance is suggested only to add replicas, and not while something is wrong.
+    /// A tolerance is suggested only to add replicas or if it is no share, and not while something is wrong.
     #[test]
-    fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
+    fn a_change_of_the_tolerance_is_offered_for_more_replicas_or_if_it_is_no_share() {
         let offered = |items: &[Value]| {
             let (facts, _) = only_of::<WithinTolerance>(items)?;
             Some((facts.narrower, facts.target.map(|it| it.proposal)))
@@ -223,6 +232,18 @@ mod tests {
         assert_eq!(offered(&disabled), Some((None, None)));
         assert_eq!(offered(&pods("46m")), Some((None, None)));
         assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
+        // A tolerance that is no share keeps the replicas at any load.
+        let percent =
+            |side: &str, tolerance: &str| json!({"behavior": {side: {"tolerance": tolerance}}});
+        for (used, rules, want) in [
+            ("90m", percent("scaleUp", "10"), Some(10)),
+            ("90m", percent("scaleUp", "0.9"), Some(79)),
+            ("1m", percent("scaleDown", "1"), Some(10)),
+            ("10m", percent("scaleDown", "0.9"), None),
+        ] {
+            let items = with_spec(&pods(used), &rules);
+            assert_eq!(offered(&items), Some((want, None)), "{used} {rules}");
+        }
         // A pod that waits in an error is what to look at.
         let stuck = with_pod(&pods("54m"), "web-7", &crashing());
         assert!(

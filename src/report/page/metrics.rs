@@ -309,7 +309,7 @@ fn tolerance_of(metric: &MetricStep) -> String {
     let tolerance = metric.tolerance;
     format!(
         "{} to {}",
-        number(1.0 - tolerance.down),
+        number(tolerance.lowest()),
         number(1.0 + tolerance.up)
     )
 }

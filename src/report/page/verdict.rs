@@ -368,7 +368,7 @@ impl Words<'_> {
                         "{label} is at {} of its target, within the tolerance ({} to {}), and \
                          keeps {keeps}",
                         percent(proposal.ratio),
-                        percent(1.0 - winner.tolerance.down),
+                        percent(winner.tolerance.lowest()),
                         percent(1.0 + winner.tolerance.up),
                     )
                 }
@@ -685,10 +685,12 @@ mod tests {
         let woken = with_hpa(&with_state(&queue("900", 0), &gate), &zeroed);
         let kept = at(&idle, json!({"scaleDown": {"policies": policies}}));
         let free = at(&idle, json!({}));
+        let never = json!({"behavior": {"scaleDown": {"tolerance": "2"}}});
         let told = table([
             ("up", pods("80m")),
             ("down", at(&pods("20m"), json!({}))),
             ("within tolerance", pods("52m")),
+            ("within any tolerance", with_spec(&pods("52m"), &never)),
             (
                 "within tolerance, of another number",
                 with(&queue("30", 4), "Scale", &fewer),
@@ -717,6 +719,7 @@ mod tests {
         up: scale up 4 → 7. cpu proposes 7 replicas.
         down: scale down 4 → 2. cpu proposes 2 replicas.
         within tolerance: stays at 4. cpu is at 104% of its target, within the tolerance (90% to 110%), and keeps the replicas.
+        within any tolerance: stays at 4. cpu is at 104% of its target, within the tolerance (0% to 110%), and keeps the replicas.
         within tolerance, of another number: stays at 4. queue is at 100% of its target, within the tolerance (90% to 110%), and keeps the 3 replicas of the target's status, not the 4 of its spec; the controller has no history and uses the current 4 as its last recommendation.
         within tolerance, as assumed: stays at 4. cpu keeps the replicas: with values assumed for the pods that do not count, it is at 90% of its target, within the tolerance.
         ambiguous: stays at 4. cpu keeps the replicas, because pods without usable metrics make the result ambiguous.

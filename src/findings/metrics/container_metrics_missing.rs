@@ -24,6 +24,8 @@ pub struct ContainerMetricsMissing {
     /// The containers of the target's template, if a pod that may belong to the target lacks the container and the
     /// template was read.
     pub template: Option<Vec<Box<str>>>,
+    /// The active pods of the target that lack the template's only container.
+    pub earlier: Vec<Box<str>>,
 }
 
 impl Kind for ContainerMetricsMissing {
@@ -157,7 +159,11 @@ impl ContainerMetricsMissing {
         let template = case
             .template()
             .filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign))
-            .map(|template| running_containers(template).map(Into::into).collect());
+            .map(|template| Vec::from_iter(running_containers(template).map(Box::<str>::from)));
+        let earlier = match template.as_deref() {
+            Some([only]) => names_without(case, only),
+            _ => Vec::new(),
+        };
         let facts = Self {
             metric: step.index,
             container,
@@ -165,6 +171,7 @@ impl ContainerMetricsMissing {
             all: case.pods().count(),
             fails,
             template,
+            earlier,
         };
         Some(if step.is_failed() {
             failed(case, facts)
@@ -179,21 +186,38 @@ impl ContainerMetricsMissing {
         about.is_new(&self.container).then_some(state)
     }
 
-    /// Returns the advice to use a container that the template has.
+    /// Returns the advice to use a container that the template has, once all pods have it.
     fn use_another(&self, about: &About<'_>, template: &[Box<str>]) -> Advice {
         match template {
-            [only] => Remedy::UseContainer
-                .says(format!(
-                    "Use {}.",
-                    about.container_metric(self.metric, only)
-                ))
-                .with_all(about.replace_container(self.metric, only)),
+            [only] => {
+                let metric = about.container_metric(self.metric, only);
+                let earlier: Vec<&str> = self.earlier.iter().map(|pod| &**pod).collect();
+                if earlier.is_empty() {
+                    let advice = Remedy::UseContainer.says(format!("Use {metric}."));
+                    return advice.with_all(about.replace_container(self.metric, only));
+                }
+                let command = if about.is_paused() {
+                    about.resume()
+                } else {
+                    about.rollout_status(&earlier)
+                };
+                about
+                    .after_rollout(&earlier, &format!(", then use {metric}"), None)
+                    .with_all(command)
+            }
             several => Remedy::NameContainer.says(format!(
                 "Use a container of the template: {}.",
                 names(several)
             )),
         }
     }
+}
+
+/// Returns the active pods of the target that lack a container.
+fn names_without(case: &Case<'_>, container: &str) -> Vec<Box<str>> {
+    let pods = case.own_pods().filter(|pod| pod.is_active());
+    let lacking = pods.filter(|pod| running_containers(pod).all(|it| it != container));
+    lacking.map(|pod| pod.name.clone()).collect()
 }
 
 /// A pod that lacks a container, or whose metrics lack it.

@@ -1,7 +1,7 @@
 //! The finding `field-ignored`.
 
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::findings::path::{set_tolerance, side, tolerated};
+use crate::findings::path::{is_filled, set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
@@ -217,7 +217,8 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
         stated: false,
         ..FieldIgnored::of(tolerance_of(side), gate, is_dropped, case)
     };
-    if !facts.stage.is_settable() || controller.gates[gate] {
+    // With values assumed for pods, these are the place to look.
+    if !facts.stage.is_settable() || controller.gates[gate] || is_filled(case.decision.winner()?) {
         return None;
     }
     case.other_answer(|snapshot| {
@@ -241,6 +242,7 @@ fn is_managed(snapshot: &Snapshot) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
@@ -345,5 +347,13 @@ mod tests {
             let found = only(Code::FieldIgnored, &items);
             assert_eq!(found.is_some(), want, "{count} {cpu}");
         }
+        // With a pod without metrics at 0, 116 % of the target are 105 %.
+        let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
+        let hpa = build::with(settled(11), &json!({"spec": {"maxReplicas": 30}}));
+        let mut items = with_pods([state, hpa, build::scale(11)], 11, "58m");
+        let measured = |it: &Value| it["kind"] == "PodMetrics";
+        let last = items.iter().rposition(measured).expect("metrics");
+        items.remove(last);
+        assert_eq!(only(Code::FieldIgnored, &items), None);
     }
 }

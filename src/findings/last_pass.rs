@@ -5,10 +5,16 @@ use jiff::Timestamp;
 use super::metrics::miss::RefusedRight;
 use super::{About, Case};
 use crate::apimachinery::metadata::Condition;
-use crate::engine::decision::Direction;
+use crate::engine::decision::{Direction, MetricStep};
 use crate::snapshot::evidence::Event;
-use crate::snapshot::hpa::{Hpa, HpaStatus};
+use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSource};
 use crate::snapshot::input::Input;
+
+/// The condition that says whether the metrics could be read.
+pub(crate) const ACTIVE: &str = "ScalingActive";
+
+/// Why something was read that the last pass could not read.
+pub(crate) const READ_SINCE: &str = "What this answer is made from may have been read with other rights, or the right was granted since.";
 
 /// The replicas that a pass found and left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +94,7 @@ impl Event {
     }
 }
 
-impl Case<'_> {
+impl<'p> Case<'p> {
     /// Whether the status that was read is the last pass's, judging by the input: the controller wrote it, and has not
     /// scaled since.
     pub(crate) fn has_last_status(&self) -> bool {
@@ -98,29 +104,58 @@ impl Case<'_> {
         !hpa.written.by_us && !input.evidence.events.iter().any(scaled)
     }
 
-    /// Returns a condition in which the last pass says that the controller lacks a right to read something, with that
-    /// right. The rights of other readers prove nothing about the controller's.
-    pub(crate) fn refused_in_last_pass(&self, type_: &str) -> Option<(&Condition, RefusedRight)> {
+    /// Returns a condition in which the last pass says that the controller could not read something.
+    fn failed_in_last_pass(&self, type_: &str) -> Option<&'p Condition> {
         let status = &self.pass.input.as_observed().hpa.status;
         let condition = status.condition(type_)?;
         let is_failed = condition.status == "False" && condition.reason.starts_with("FailedGet");
-        let right = RefusedRight::read(&condition.message)?;
-        (is_failed && self.has_last_status()).then_some((condition, right))
+        (is_failed && self.has_last_status()).then_some(condition)
+    }
+
+    /// Returns a condition in which the last pass says that the controller lacks a right to read something. The rights
+    /// of other readers prove nothing about the controller's.
+    pub(crate) fn refused_in_last_pass(&self, type_: &str) -> Option<&'p Condition> {
+        let condition = self.failed_in_last_pass(type_)?;
+        RefusedRight::read(&condition.message).map(|_| condition)
+    }
+
+    /// Returns what an API told the last pass about a metric that the pass could not read, by its condition.
+    pub(crate) fn failed_metric_in_last_pass(&self, step: &MetricStep) -> Option<&'p str> {
+        // A pass that does not come to the metrics leaves the condition as it was.
+        let Hpa {
+            status, namespace, ..
+        } = &self.pass.input.as_observed().hpa;
+        if status.condition("AbleToScale")?.reason != "SucceededGetScale" {
+            return None;
+        }
+        let condition = self.failed_in_last_pass(ACTIVE)?;
+        let is_its = |own: &&MetricStep| {
+            let name = &own.name;
+            let asked = match self.spec(own).source() {
+                MetricSource::External(_) => format!("external metric {namespace}/{name}/"),
+                _ if own.is_resource() => format!("metrics for resource {name}: "),
+                _ => format!("unable to get metric {name}: "),
+            };
+            condition.reason == format!("FailedGet{}Metric", own.type_)
+                && condition.message.contains(&asked)
+        };
+        // The condition is of one metric.
+        let first = self.metrics().find(is_its)?;
+        let (_, said) = condition.message.split_once(" metrics API: ")?;
+        (first.index == step.index).then_some(said)
     }
 }
 
 impl About<'_> {
     /// Describes what a condition of the last status says.
-    pub(crate) fn last_says(&self, condition: &str) -> Vec<String> {
+    pub(crate) fn last_says(&self, condition: &str) -> Option<String> {
         let status = &self.pass.input.as_observed().hpa.status;
-        let says = |it: &Condition| {
-            let since = self.since(it);
-            format!("{} is {}{since}: {}.", it.type_, it.status, it.message)
-        };
-        let read = "What this answer is made from may have been read with other rights, or the right was granted \
-                    since.";
-        let said = status.condition(condition).map(says);
-        said.into_iter().chain([read.to_owned()]).collect()
+        let it = status.condition(condition)?;
+        let since = self.since(it);
+        Some(format!(
+            "{} is {}{since}: {}.",
+            it.type_, it.status, it.message
+        ))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::miss::{Miss, RefusedRight, Rejection, said};
 use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
+use crate::findings::last_pass::{ACTIVE, READ_SINCE};
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec, MetricTarget};
 
@@ -27,7 +28,7 @@ pub enum FailureCause {
     Fallback(i32),
     /// The controller lacks a right.
     Refused(RefusedRight),
-    /// The controller lacked a right in the last pass, and the metric was read with other rights.
+    /// The controller lacked a right in the last pass, and the metric was read with other rights or not at all.
     RefusedLast(RefusedRight),
     /// No API serves the kind of the described object.
     Unmapped(Unmapped),
@@ -119,7 +120,11 @@ impl Kind for MetricFailing {
             )];
         }
         if let FailureCause::RefusedLast(_) = self.cause {
-            return about.last_says(ACTIVE);
+            let was_read = about
+                .step(self.metric)
+                .is_some_and(|step| step.proposal().is_some());
+            let since = was_read.then(|| READ_SINCE.to_owned());
+            return about.last_says(ACTIVE).into_iter().chain(since).collect();
         }
         if let FailureCause::Rejected(_) = self.cause {
             return vec![format!("The controller says: {}.", short(&self.message))];
@@ -175,7 +180,11 @@ impl Kind for MetricFailing {
 impl MetricFailing {
     fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
         let spec = case.spec(step);
-        let refused = RefusedRight::read(text).map(FailureCause::Refused);
+        let refused = RefusedRight::read(text).map(if step.is_failed() {
+            FailureCause::Refused
+        } else {
+            FailureCause::RefusedLast
+        });
         let unmapped = || Unmapped::read(text, spec, case.target()).map(FailureCause::Unmapped);
         let is_unreached = is_operator_unreached(case, spec, text);
         let unreached = || is_unreached.then_some(FailureCause::OperatorUnreached);
@@ -372,30 +381,13 @@ pub(in crate::findings) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Op
     Some(Finding::new(Severity::Warning, decides, facts))
 }
 
-/// The condition that says whether the metrics could be read.
-const ACTIVE: &str = "ScalingActive";
-
 /// Returns a finding about a metric that has a value here but that the controller could not read in the last pass.
 fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     step.proposal()?;
-    // A pass that does not come to the metrics leaves the condition as it was.
-    let status = &case.pass.input.as_observed().hpa.status;
-    if status.condition("AbleToScale")?.reason != "SucceededGetScale" {
-        return None;
-    }
-    let (condition, right) = case.refused_in_last_pass(ACTIVE)?;
-    let name = right.resource.rsplit('/').next();
-    let is_its = |own: &&MetricStep| {
-        let is_named = own.is_resource() || name == Some(&own.name);
-        is_named && condition.reason == format!("FailedGet{}Metric", own.type_)
-    };
-    // The condition is of one metric.
-    let first = case.metrics().find(is_its)?;
-    let cause = FailureCause::RefusedLast(right.clone());
-    (first.index == step.index).then(|| {
-        let facts = MetricFailing::new(step, &condition.message, cause);
-        Finding::explaining(Severity::Warning, facts)
-    })
+    let said = case.failed_metric_in_last_pass(step)?;
+    let cause = FailureCause::RefusedLast(RefusedRight::read(said)?);
+    let facts = MetricFailing::new(step, said, cause);
+    Some(Finding::explaining(Severity::Warning, facts))
 }
 
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).

@@ -21,7 +21,7 @@ pub struct MetricsApiUnavailable {
     pub metrics: Vec<usize>,
     /// The way in which the API fails.
     pub why: Unavailable,
-    /// The API's message about the first of the metrics; empty if the input has no answer.
+    /// The API's message about the first of the metrics, now or to the last pass; empty if neither is known.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ impl Kind for MetricsApiUnavailable {
             }
             _ => String::new(),
         };
-        if self.are_unread(&about.pass.decision) {
+        if self.are_unread(&about.pass.decision) && self.message.is_empty() {
             return format!("{api} {state}{reason}, so the controller cannot read {labels} either");
         }
         let effect = about.effect("it");
@@ -169,7 +169,7 @@ impl Kind for MetricsApiUnavailable {
 }
 
 impl MetricsApiUnavailable {
-    /// Whether the input has none of the metrics, so they have not failed.
+    /// Whether the input has none of the metrics, so they have not failed in this pass.
     fn are_unread(&self, decision: &Decision) -> bool {
         let mut steps = decision.metrics();
         !steps.any(|step| step.is_failed() && self.metrics.contains(&step.index))

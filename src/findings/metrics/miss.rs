@@ -64,7 +64,7 @@ const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
     /// Returns why a failed metric has no value; `None` if it has one, or if the pods are the cause. If the input lacks
-    /// a metric, the reason is known only if its API is unavailable.
+    /// a metric, the reason is known only from the last pass, or if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
         let spec = case.spec(step);
         let unavailable = || {
@@ -76,7 +76,11 @@ impl<'t> Miss<'t> {
             MetricResult::Unread(UnreadCause::Missing {
                 documents: Documents::Pod,
             }) => return None,
-            MetricResult::Unread(_) => return unavailable(),
+            MetricResult::Unread(_) => {
+                let last = case.failed_metric_in_last_pass(step);
+                let told = last.map(|text| Self::told(text, case, spec));
+                return told.or_else(unavailable);
+            }
             MetricResult::Proposal(_) | MetricResult::Error(_) => {}
         }
         let error = step.error()?;

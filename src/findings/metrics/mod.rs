@@ -13,7 +13,7 @@ pub(crate) mod testing;
 pub mod unknown_container;
 
 use crate::apimachinery::metadata::Condition;
-use crate::engine::decision::Block;
+use crate::engine::decision::{Block, MetricResult};
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{EXTERNAL, MetricSource, MetricSpec};
@@ -198,11 +198,18 @@ impl<'a> About<'a> {
     /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
         let (decision, spec) = (&self.pass.decision, &self.hpa.spec);
+        let failed = self.finding.facts.kind().failed_metrics();
+        let is_unread = |step: &MetricStep| matches!(step.result, MetricResult::Unread(_));
+        let mut own = decision
+            .metrics()
+            .filter(|step| failed.contains(&step.index));
+        if own.any(is_unread) {
+            return "so nothing was scaled in the last pass".to_owned();
+        }
         let goes = |left: i32| spec.may_scale(Direction::Down, left);
         let may_go = decision.replicas_after().is_some_and(goes);
         if decision.corrects().is_some() {
-            let failed = self.finding.facts.kind().failed_metrics().len();
-            return if failed == spec.metrics.len() {
+            return if failed.len() == spec.metrics.len() {
                 "so nothing is scaled after this pass".to_owned()
             } else if may_go {
                 format!("so {it} blocks scaling down after this pass")

@@ -361,16 +361,26 @@ fn a_metric_that_has_no_value() {
     let of_vhost = json!({"external": {"metric": {"selector": {"matchLabels": {"vhost": "/"}}}}});
     let of_vhost = build::with(queue(&build::average("10")), &of_vhost);
     let of_gate = in_version(&state(&[container("app")], &["50m"]), "v1.28.15");
-    // It was read, but not by the controller.
-    let left = |able: &str, reason: &str, message: &str| {
+    // It was read or is not in the input, but the controller could not read it.
+    let says = |items: &[Value], able: &str, reason: &str, message: &str| {
         let conditions = json!([{"type": "AbleToScale", "status": "True", "reason": able},
             {"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
         let status = json!({"status": {"conditions": conditions}});
-        with_hpa(&state(&[cpu()], &["90m"]), &status)
+        with_hpa(items, &status)
     };
-    let last = |reason: &str, message: &str| left("SucceededGetScale", reason, message);
-    let refused = "pods.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \"pods\" in API group \
-                   \"metrics.k8s.io\" in the namespace \"default\"";
+    let read = state(&[cpu()], &["90m"]);
+    let error = json!({"api": "external", "message": "no", "denied": true});
+    let denied = with_state(&external, &json!({ "errors": [error] }));
+    let refuses = format!("unable to fetch metrics from external metrics API: {forbidden}");
+    let unread = |of: &str, why: &str| {
+        let message = format!("unable to get external metric {of}: {why}");
+        let reason = "FailedGetExternalMetric";
+        says(&denied, "SucceededGetScale", reason, &message)
+    };
+    let last = |reason: &str, message: &str| says(&read, "SucceededGetScale", reason, message);
+    let refused = "unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
+                   pods.metrics.k8s.io is forbidden: User \"hpa\" cannot \
+                   list resource \"pods\" in API group \"metrics.k8s.io\" in the namespace \"default\"";
     let failed = [
         ("is of the selector", state(&[of_vhost], &["50m"])),
         (
@@ -395,7 +405,27 @@ fn a_metric_that_has_no_value() {
         ),
         (
             "is of a pass before one that corrected the replicas",
-            left("SucceededRescale", "FailedGetResourceMetric", refused),
+            says(
+                &read,
+                "SucceededRescale",
+                "FailedGetResourceMetric",
+                refused,
+            ),
+        ),
+        (
+            "is of a right of the controller and of the user",
+            unread("default/queue/nil", &refuses),
+        ),
+        (
+            "is of a metric with a longer name",
+            unread("default/queue_depth/nil", &refuses),
+        ),
+        (
+            "is not the API's",
+            unread(
+                "default/queue/nil",
+                "no metrics returned from external metrics API",
+            ),
         ),
         (
             "has another reason",
@@ -435,12 +465,19 @@ fn a_metric_that_has_no_value() {
     is of the name: none
     is of a right of the controller: warning, explains
         hpa could not list pods.metrics.k8s.io in the last pass, so nothing was scaled
-        - ScalingActive is False: pods.metrics.k8s.io is forbidden: User "hpa" cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default".
+        - ScalingActive is False: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: pods.metrics.k8s.io is forbidden: User "hpa" cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default".
         - What this answer is made from may have been read with other rights, or the right was granted since.
         > Grant it the right with a role and a binding.
         $ kubectl top pods -n default -l app=web --as=hpa
     is of another metric: none
     is of a pass before one that corrected the replicas: none
+    is of a right of the controller and of the user: warning, aside
+        hpa could not list queue.external.metrics.k8s.io in the last pass, so nothing was scaled
+        - ScalingActive is False: unable to get external metric default/queue/nil: unable to fetch metrics from external metrics API: queue.external.metrics.k8s.io is forbidden: User "hpa" cannot list resource "queue" in API group "external.metrics.k8s.io" in the namespace "default".
+        > Grant it the right with a role and a binding.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
+    is of a metric with a longer name: none
+    is not the API's: none
     has another reason: none
     "#);
 }
@@ -582,8 +619,8 @@ fn a_container_without_metrics() {
     has been renamed in the template: error, explains
         1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods
         - web-1 has no container app.
-        > Use a ContainerResource metric for server.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"app"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"server"}]'
+        > Wait for the rollout to end, then use a ContainerResource metric for server.
+        $ kubectl rollout status deployment/web -n default --watch=false
         @ pod/web-1
     is new in the template: error, explains
         1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods

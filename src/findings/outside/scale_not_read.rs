@@ -1,6 +1,7 @@
 //! The finding `scale-not-read`.
 
 use super::grant_scale;
+use crate::findings::last_pass::READ_SINCE;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
@@ -30,7 +31,7 @@ impl Kind for ScaleNotRead {
             }
             Err(_) => return None,
             Ok(_) => {
-                let (condition, _) = case.refused_in_last_pass(ABLE)?;
+                let condition = case.refused_in_last_pass(ABLE)?;
                 (Severity::Warning, &condition.message)
             }
         };
@@ -63,7 +64,8 @@ impl Kind for ScaleNotRead {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         if self.is_last {
-            return about.last_says(ABLE);
+            let says = about.last_says(ABLE).into_iter();
+            return says.chain([READ_SINCE.to_owned()]).collect();
         }
         vec![format!("The error is: {}.", self.error)]
     }

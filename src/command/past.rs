@@ -127,9 +127,14 @@ async fn ask(
         matching,
     };
     let (before, after) = span(input);
-    let end = at.checked_add(after).unwrap_or(at).min(read(input).max(at));
+    let start = at.minus(before);
+    let latest = read(input).max(at);
+    let end = at.checked_add(after).unwrap_or(at).min(latest);
+    // A later time would repeat the last values.
+    let until = end.checked_add(STEP).unwrap_or(end).min(latest);
+    let grid = Grid::new(start, until, STEP)?;
     let progress = Progress::default();
-    let asked = history(way, &wanted, at.minus(before), end, &progress);
+    let asked = history(way, &wanted, (start, end), grid, &progress);
     shown(asked, || line(&progress), terminal).await
 }
 
@@ -137,13 +142,11 @@ async fn ask(
 async fn history(
     way: &Prometheus,
     wanted: &LoadRequest<'_>,
-    start: Timestamp,
-    end: Timestamp,
+    (start, end): (Timestamp, Timestamp),
+    grid: Grid,
     progress: &Progress,
 ) -> Result<History, Error> {
     let seconds = end.duration_since(start).as_secs();
-    let until = end.checked_add(STEP).unwrap_or(end);
-    let grid = Grid::new(start, until, STEP)?;
     let owned = wanted.owned(seconds);
     let owners = match &owned {
         Some(query) => way.at_once(query, end).await?,

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 
 use super::SECOND;
+use super::usage::{ALWAYS, covers};
 use crate::snapshot::past::Bounds;
 
 /// The longest delay of the next pass after a sync period has passed, in milliseconds; it is never early.
@@ -26,10 +27,13 @@ pub(super) struct RecordedChange {
 /// The recorded replicas.
 #[derive(Debug)]
 pub(super) struct ReplicaRecord {
-    /// The times of the first and the last sample, in milliseconds since 1970.
-    pub(super) since: i64,
-    pub(super) until: i64,
-    /// The replicas before and after these.
+    /// The samples, with times in milliseconds since 1970.
+    pub(super) samples: Vec<(i64, f64)>,
+    /// How far apart two of them may be that show what was between them, in milliseconds.
+    pub(super) gap: i64,
+    /// When the state was read: no pass is later.
+    pub(super) read: i64,
+    /// The replicas before and after these, and in longer gaps.
     pub(super) beyond: Bounds,
     /// The replicas at the first sample.
     pub(super) first: i32,
@@ -151,7 +155,7 @@ impl RecordedCourse {
         let (shift, late) = (place * self.period, place * self.late);
         (
             self.earliest + shift + late.min(0),
-            self.latest + shift + late.max(0),
+            (self.latest + shift + late.max(0)).min(self.record.read),
         )
     }
 
@@ -192,8 +196,8 @@ impl RecordedCourse {
 
     /// Returns the bounds of the replicas that the pass at a place found.
     pub(super) fn found_by(&self, place: i64) -> Bounds {
-        let (earliest, latest) = self.span(place);
-        if earliest < self.record.since || self.record.until < latest {
+        let ReplicaRecord { samples, gap, .. } = &self.record;
+        if !covers(samples, ALWAYS, self.span(place), *gap) {
             return self.record.beyond;
         }
         let changes = self.changes.iter();

@@ -4,17 +4,13 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use super::pods::{is_active, phase};
-use super::usage::{GAP, SHORTEST};
-use super::{SECOND, read};
-use crate::apimachinery::quantity::Quantity;
+use super::read;
 use crate::error::{Error, docs};
-use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use crate::prometheus::history::{ContainerHistory, History, PodHistory};
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::past::PastPart;
-use crate::snapshot::pod::Phase;
 
 /// Returns the parts that a pass over a spec uses and a history lacks.
 pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
@@ -69,124 +65,34 @@ pub(super) fn usage_of(resource: &str) -> Option<PastPart> {
     }
 }
 
-/// Returns a history whose last sample of the HPA and the scale is the state that was read, unless that was long after
-/// the last scrape.
+/// Whether the state that was read is the next sample after the last scrape: its time is known, and not much later.
+pub(super) fn is_next_sample(history: &History, input: &Input) -> bool {
+    let read = read(input).as_millisecond();
+    let last = history.scrapes.last(read);
+    let is_near = last.is_some_and(|(last, _)| read - last <= history.gap());
+    // A past pass has the scale of its own time.
+    is_near && input.knows_time() && input.evidence.past.is_none()
+}
+
+/// Returns a history whose last sample of the replicas is the state that was read, if that is the next one.
 pub(super) fn with_state<'h>(history: Cow<'h, History>, input: &Input) -> Cow<'h, History> {
     let read = read(input).as_millisecond();
-    let is_next = span(&history.scrapes).is_some_and(|(_, last)| last < read && read - last <= GAP);
+    let is_next = is_next_sample(&history, input);
     let snapshot = input.as_observed();
-    // A past pass has the scale of its own time.
-    let scale = snapshot.scale.as_ref().ok();
-    let Some(scale) = scale.filter(|_| is_next && input.evidence.past.is_none()) else {
+    let Some(scale) = snapshot.scale.as_ref().ok().filter(|_| is_next) else {
         return history;
     };
     let mut sampled = history.into_owned();
-    let spec = &snapshot.hpa.spec;
-    for (samples, value) in [
+    for (samples, replicas) in [
         (&mut sampled.replicas, scale.spec_replicas),
         (&mut sampled.status_replicas, scale.status_replicas),
         (&mut sampled.desired, snapshot.hpa.status.desired_replicas),
-        (&mut sampled.min, spec.min()),
-        (&mut sampled.max, spec.max_replicas),
     ] {
-        add_next(samples, read, value.into());
-    }
-    for metric in &spec.metrics {
-        let Some(target) = metric.target() else {
-            continue;
-        };
-        for (kind, value) in values(target) {
-            let key = (metric.name().to_owned(), kind.to_owned());
-            if let Some(samples) = sampled.targets.get_mut(&key) {
-                add_next(samples, read, value);
-            }
+        if !samples.is_empty() {
+            samples.add(&[(read, replicas.into())]);
         }
     }
     Cow::Owned(sampled)
-}
-
-/// Adds a sample to others, if there are any.
-fn add_next(samples: &mut Samples, millis: i64, value: f64) {
-    if !samples.is_empty() {
-        samples.add(&[(millis, value)]);
-    }
-}
-
-/// Returns the values of a target, each with its type in the record.
-fn values(target: &MetricTarget) -> impl Iterator<Item = (&'static str, f64)> {
-    let MetricTarget {
-        average_utilization,
-        average_value,
-        value,
-        ..
-    } = target;
-    [
-        ("utilization", average_utilization.map(f64::from)),
-        (
-            "average",
-            average_value.as_ref().map(Quantity::approximate_f64),
-        ),
-        ("value", value.as_ref().map(Quantity::approximate_f64)),
-    ]
-    .into_iter()
-    .filter_map(|(kind, value)| Some((kind, value?)))
-}
-
-/// Returns the first and the last time at which everything was sampled that a pass over a spec depends on: what was
-/// before and after is open.
-pub(super) fn sampled(history: &History, counts: &Samples, spec: &HpaSpec) -> (i64, i64) {
-    let metrics = &spec.metrics;
-    let mut spans = Vec::from_iter(span(counts));
-    if metrics.iter().any(MetricSpec::needs_pods) {
-        spans.extend(span(&history.scrapes));
-    }
-    for (place, metric) in metrics.iter().enumerate() {
-        let part = usage_of(metric.name()).filter(|_| metric.is_resource());
-        let until = part.and_then(|part| usage_until(history, part));
-        spans.extend(until.map(|until| (i64::MIN, until)));
-        let series = history.metrics.get(&place).into_iter().flatten();
-        let hull = |one: (i64, i64), other: (i64, i64)| (one.0.min(other.0), one.1.max(other.1));
-        spans.extend(series.filter_map(|own| span(&own.samples)).reduce(hull));
-    }
-    let narrower = |one: (i64, i64), other: (i64, i64)| (one.0.max(other.0), one.1.min(other.1));
-    spans.into_iter().fold((i64::MIN, i64::MAX), narrower)
-}
-
-/// Returns the times of the first and the last sample.
-pub(super) fn span(samples: &Samples) -> Option<(i64, i64)> {
-    let all = samples.all();
-    Some((all.first()?.0, all.last()?.0))
-}
-
-/// Returns the time until which the usage of the pods that are left was scraped; `None` if it never was. A container
-/// that was scraped much earlier than others is not running, or not scraped any more.
-fn usage_until(history: &History, part: PastPart) -> Option<i64> {
-    let (_, scraped) = span(&history.scrapes)?;
-    let left = history.pods.iter().filter(|pod| {
-        is_active(history, pod, scraped) && phase(pod, scraped, false) == Phase::Running
-    });
-    let mut lasts = Vec::new();
-    let mut unscraped = Vec::new();
-    for pod in left {
-        let started = pod.started.or(pod.created);
-        for own in pod.containers.values() {
-            let samples = if part == PastPart::Cpu {
-                &own.cpu
-            } else {
-                &own.memory
-            };
-            if own.init == Some(false) || pod.is_ephemeral(own) {
-                continue;
-            }
-            match span(samples) {
-                Some((_, last)) => lasts.push(last),
-                None => unscraped.extend(started.map(|second| second * SECOND + SHORTEST)),
-            }
-        }
-    }
-    let newest = lasts.iter().copied().max()?;
-    let all = lasts.into_iter().chain(unscraped);
-    all.filter(|last| newest - last <= GAP).min()
 }
 
 /// Checks that the HPA existed: one that was created later may have replaced another, which has a history.

@@ -30,15 +30,14 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
-use crate::snapshot::past::{Bounds, Past, PastPart, PastPass, PastRescale, RecordedReplicas};
+use crate::snapshot::past::{Bounds, Past, PastPart, PastPass, PastRescale};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::RecordedCourse;
 use lacks::{check_created, check_pods, lacks, with_state};
-use moment::Moments;
+use moment::{Moments, RestoredSpec};
 use sidecars::with_sidecars;
-use usage::GAP;
 use view::View;
 
 /// The maximum number of passes before a past pass. Each is run several times.
@@ -109,7 +108,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let (completed, lacks) = completed(history, &input);
-    let sampled = with_state(completed, &input);
+    let with_state = with_state(completed, &input);
     let created = history.created(at).or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     // Another HPA of the name was there before one that was created later.
@@ -121,14 +120,14 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
     let course = |record| RecordedCourse::around(at, period, first, record);
-    let moments = Moments::new(&input, &sampled, &lacks, course)?;
+    let moments = Moments::new(&input, &with_state, &lacks, course)?;
     let at = moments.course.time();
     input.snapshot.now = at;
     let base = input.snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
         Error::failed(format!(
             "Prometheus has no samples of {target} and its pods in the {} before {at}",
-            duration(SignedDuration::from_millis(GAP))
+            duration(SignedDuration::from_millis(with_state.gap()))
         ))
         .hint(format!(
             "they need kube-state-metrics; -v 1 prints the queries, see {}",
@@ -137,16 +136,8 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let next = sampled.replicas.next(at.as_millisecond() + SECOND);
-    let recorded = next.or_else(|| {
-        if sampled.replicas.is_empty() {
-            sampled.desired.next(at.as_millisecond() + SECOND)
-        } else {
-            None
-        }
-    });
     let course = &moments.course;
-    let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, View::LIKELY);
+    let RestoredSpec { changed, kept, .. } = moments.restored(at, View::LIKELY);
     let past = Past {
         read,
         changed,
@@ -154,13 +145,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
         doubt: course.doubt(),
         outcome: course.outcome().filter(|_| moments.is_recorded_after(at)),
         proposal: played.map(|(bounds, _)| bounds),
-        recorded: recorded.and_then(|(time, value)| {
-            let time = Timestamp::from_millisecond(time).ok()?;
-            Some(RecordedReplicas {
-                replicas: value as i32,
-                time,
-            })
-        }),
+        recorded: moments.recorded_after(at),
         ..before(&moments, &base, at, begin)
     };
     go_back(&mut input, likely, past);
@@ -278,9 +263,7 @@ fn before(
         if time < since || first.is_some_and(|first| time < first) {
             break;
         }
-        if !moments.is_covered(time) {
-            passes.push(sampled_pass(time, Bounds::UNKNOWN, None));
-        } else if let Some((recommended, likely)) = moments.played(base, time) {
+        if let Some((recommended, likely)) = moments.played(base, time) {
             passes.push(sampled_pass(time, recommended, likely));
         }
     }

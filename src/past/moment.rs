@@ -1,24 +1,24 @@
 //! The state at a time, from the samples around it. A view selects one side of each uncertainty.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse, ReplicaRecord};
-use super::lacks::{sampled, span, usage_of};
-use super::pods::{exists, is_active, phase, ready, shown};
-use super::usage::{GAP, gauge, usage};
+use super::lacks::{is_next_sample, usage_of};
+use super::pods::{end, exists, is_active, phase, ready, shown};
+use super::usage::{ALWAYS, Points, covers, gauge, is_sampled, span_of, usage, used};
 use super::view::{BoundSide, View};
 use super::{SECOND, asked_by, no_selector, read};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
-use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples, VALUE_GAP};
 use crate::prometheus::load::stated_milli;
 use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
-use crate::snapshot::past::{Bounds, PastField, PastPart};
+use crate::snapshot::past::{Bounds, PastField, PastPart, RecordedReplicas};
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{
@@ -37,10 +37,23 @@ pub(super) struct Moments<'h> {
     /// A current pod, for what the history lacks.
     model: Option<Pod>,
     pub(super) lacks: &'h [PastPart],
-    /// The first and the last time at which everything was sampled that a pass depends on.
-    sampled: (i64, i64),
-    /// When the state was read.
-    read: i64,
+    /// The spec that was read later.
+    read: HpaSpec,
+    /// Whether that is the next sample of a field that has none.
+    is_next: bool,
+    /// The resources whose usage matters, of those that were recorded.
+    wanted: Vec<&'static str>,
+    /// The samples of each value of a metric that is not a resource: by pod for the type Pods.
+    values: HashMap<Option<&'h str>, Vec<Points<'h>>>,
+}
+
+/// The spec that an HPA had.
+pub(super) struct RestoredSpec {
+    pub(super) spec: HpaSpec,
+    /// The fields that differed.
+    pub(super) changed: Vec<PastField>,
+    /// The metrics whose targets the history lacks, although it has targets.
+    pub(super) kept: Vec<String>,
 }
 
 impl<'h> Moments<'h> {
@@ -57,28 +70,37 @@ impl<'h> Moments<'h> {
             .find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
         let spec = &input.snapshot.hpa.spec;
-        let read = read(input).as_millisecond();
-        let sampled = sampled(history, &counts, spec);
-        let course = course(record(history, &counts, spec, read));
+        let course = course(record(history, &counts, spec, read(input).as_millisecond()));
+        let mut wanted = vec!["cpu", "memory"];
+        wanted.retain(|name| {
+            let is_own = |metric: &MetricSpec| metric.is_resource() && metric.name() == *name;
+            spec.metrics.iter().any(is_own)
+                && usage_of(name).is_some_and(|part| !lacks.contains(&part))
+        });
+        let mut values: HashMap<_, Vec<_>> = HashMap::new();
+        for (place, series) in &history.metrics {
+            let is_of_pods = matches!(spec.metrics[*place].source(), MetricSource::Pods(_));
+            for own in series {
+                let pod = own.pod.as_deref().filter(|_| is_of_pods);
+                values.entry(pod).or_default().push(own.samples.all());
+            }
+        }
         Ok(Self {
             history,
             counts,
             course,
-            sampled,
-            read,
             labels,
             model,
             lacks,
+            read: spec.clone(),
+            is_next: is_next_sample(history, input),
+            wanted,
+            values,
         })
     }
 
     fn lacks(&self, part: PastPart) -> bool {
         self.lacks.contains(&part)
-    }
-
-    /// Whether the usage of a resource was recorded.
-    fn has_usage(&self, resource: &str) -> bool {
-        usage_of(resource).is_some_and(|part| !self.lacks(part))
     }
 
     /// Whether the record continues until the pass after the explained one.
@@ -88,42 +110,67 @@ impl<'h> Moments<'h> {
         is_counted && self.counts.last(latest).is_some() && self.counts.next(latest).is_some()
     }
 
-    /// Whether something was scraped around a time.
-    pub(super) fn is_covered(&self, time: Timestamp) -> bool {
-        let millis = time.as_millisecond();
-        let scrapes = &self.history.scrapes;
-        let before = scrapes
-            .last(millis)
-            .is_some_and(|(scrape, _)| millis - scrape <= GAP);
-        let after = scrapes
-            .next(millis)
-            .is_some_and(|(scrape, _)| scrape - millis <= GAP);
-        before || (after && self.history.scrapes.last(millis).is_none())
+    /// Returns the replicas that were recorded first after a pass.
+    pub(super) fn recorded_after(&self, time: Timestamp) -> Option<RecordedReplicas> {
+        let next = self.counts.next(time.as_millisecond() + SECOND);
+        let (millis, value) = next.filter(|_| !self.lacks(PastPart::Replicas))?;
+        Some(RecordedReplicas {
+            replicas: value as i32,
+            time: Timestamp::from_millisecond(millis).ok()?,
+        })
     }
 
-    /// Whether everything that the pass at a time depends on was sampled before and after it.
-    fn is_known(&self, time: Timestamp) -> bool {
-        let (since, until) = self.sampled;
+    /// Whether something was scraped around a time.
+    fn is_covered(&self, time: Timestamp) -> bool {
+        let millis = time.as_millisecond();
+        let scrapes = &self.history.scrapes;
+        let nearest = scrapes.last(millis).or_else(|| scrapes.next(millis));
+        nearest.is_some_and(|(scrape, _)| millis.abs_diff(scrape) <= self.history.gap() as u64)
+    }
+
+    /// Whether everything that the pass at a time depends on was sampled around it.
+    fn is_known(&self, base: &Snapshot, time: Timestamp) -> bool {
         let (earliest, latest) = self.course.around_pass(time);
-        since <= earliest && latest.min(self.read) <= until
+        let span = span_of(earliest, latest);
+        let (gap, usage_gap) = (self.history.gap(), self.history.usage_gap());
+        let is_scraped = |own: &Samples| covers(own.all(), ALWAYS, (earliest, latest), gap);
+        let needs_pods = self.read.metrics.iter().any(MetricSpec::needs_pods);
+        if !is_scraped(&self.counts) || (needs_pods && !is_scraped(&self.history.scrapes)) {
+            return false;
+        }
+        let mut totals = self.values_of(None).iter();
+        let sides = [(earliest, false), (latest, true)].into_iter();
+        let mut pods = sides.flat_map(|side| self.pods(base, time, side));
+        let is_known = |(own, pod): (&PodHistory, Pod)| {
+            let end = end(self.history, own).unwrap_or(i64::MAX);
+            let usage = used(own, &pod, &self.wanted);
+            let values = self.values_of(Some(&own.name));
+            is_sampled(&pod, end, &usage, span, usage_gap)
+                && is_sampled(&pod, end, values, span, VALUE_GAP)
+        };
+        totals.all(|own| covers(own, ALWAYS, span, VALUE_GAP)) && pods.all(is_known)
+    }
+
+    fn values_of<'s>(&'s self, pod: Option<&'s str>) -> &'s [Points<'s>] {
+        self.values.get(&pod).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
     /// proposed nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
-        let asked: Vec<_> = std::iter::once(View::LIKELY)
-            .chain(View::all())
-            .map(|view| asked_by(&self.at(base, time, view)?))
-            .collect();
+        let of = |view| asked_by(&self.at(base, time, view)?);
+        let first = of(View::LIKELY);
+        let likely = first.and_then(|(_, likely)| likely);
+        if !self.is_known(base, time) {
+            return Some((Bounds::UNKNOWN, likely));
+        }
+        let asked: Vec<_> = std::iter::once(first).chain(View::all().map(of)).collect();
         let known = asked.iter().flatten().map(|(bounds, _)| *bounds);
         let all = known.reduce(Bounds::hull)?;
-        let likely = asked[0].and_then(|(_, likely)| likely);
-        if asked.iter().all(Option::is_some) && self.is_known(time) {
-            Some((all, likely))
-        } else {
-            // It may have recommended nothing, or anything.
-            Some((Bounds::UNKNOWN, likely))
-        }
+        // Otherwise it may have recommended nothing, or anything.
+        let is_bounded = asked.iter().all(Option::is_some);
+        let bounds = Some(all).filter(|_| is_bounded);
+        Some((bounds.unwrap_or(Bounds::UNKNOWN), likely))
     }
 
     /// Returns the replicas that were recorded last at a time.
@@ -141,19 +188,18 @@ impl<'h> Moments<'h> {
         }
     }
 
-    /// Restores the limits and targets that a spec had. Returns those that differed, and the metrics whose targets
-    /// the history lacks, although it has targets.
-    pub(super) fn restore(
-        &self,
-        spec: &mut HpaSpec,
-        time: Timestamp,
-        view: View,
-    ) -> (Vec<PastField>, Vec<String>) {
+    /// Returns the spec with the limits and targets that it had.
+    pub(super) fn restored(&self, time: Timestamp, view: View) -> RestoredSpec {
         let (history, millis, is_later) = (self.history, self.millis(time, view), view.is_later);
         let (mut changed, mut kept) = (Vec::new(), Vec::new());
+        let mut spec = self.read.clone();
+        let then = |samples: &Samples| {
+            let is_read = is_later && self.is_next && samples.next(millis).is_none();
+            shown(samples, millis, is_later).filter(|_| !is_read)
+        };
         // What no API server stores was not recorded of this spec.
         let of = |samples: &Samples, least: i32| {
-            let value = shown(samples, millis, is_later).map(|value| value as i32);
+            let value = then(samples).map(|value| value as i32);
             value.filter(|value| *value >= least)
         };
         if let Some(min) = of(&history.min, 0) {
@@ -166,10 +212,10 @@ impl<'h> Moments<'h> {
             changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
             spec.max_replicas = max;
         }
-        let read = spec.metrics.clone();
-        let metrics = spec.metrics.iter_mut().zip(&read);
+        let read = &self.read.metrics;
+        let metrics = spec.metrics.iter_mut().zip(read);
         for (metric, own) in metrics.filter(|_| !history.targets.is_empty()) {
-            let (name, label) = (own.name(), own.label(&read));
+            let (name, label) = (own.name(), own.label(read));
             // Targets are recorded by this name alone.
             let is_alone = own.container().is_none()
                 && read.iter().filter(|other| other.name() == name).count() == 1;
@@ -185,7 +231,7 @@ impl<'h> Moments<'h> {
             let field = format!("target of {label}");
             let recorded = |kind: &str| {
                 let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
-                shown(samples, millis, is_later).filter(|_| is_alone)
+                then(samples).filter(|_| is_alone)
             };
             let mut is_told = false;
             let percent = recorded("utilization").filter(|then| *then >= 1.0);
@@ -211,7 +257,11 @@ impl<'h> Moments<'h> {
             }
             kept.extend((!is_told).then_some(label));
         }
-        (changed, kept)
+        RestoredSpec {
+            spec,
+            changed,
+            kept,
+        }
     }
 
     /// Returns the state at a time; `None` if nothing was scraped around it.
@@ -227,7 +277,7 @@ impl<'h> Moments<'h> {
         let status_replicas =
             shown(status, millis, view.is_later).map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
-        self.restore(&mut snapshot.hpa.spec, time, view);
+        snapshot.hpa.spec = self.restored(time, view).spec;
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
         if let Ok(selector) = base.selector() {
             snapshot.scale = Ok(Scale {
@@ -236,28 +286,11 @@ impl<'h> Moments<'h> {
                 selector: selector.clone(),
             });
         }
-        let mut wanted: Vec<&str> = base
-            .hpa
-            .spec
-            .metrics
-            .iter()
-            .filter(|spec| spec.is_resource())
-            .map(MetricSpec::name)
-            .filter(|name| self.has_usage(name))
-            .collect();
-        wanted.sort_unstable();
-        wanted.dedup();
         snapshot.pods.clear();
         snapshot.pod_metrics.clear();
-        for recorded in &self.history.pods {
-            let is_created_later = recorded
-                .created
-                .is_some_and(|second| self.course.is_created_later(time, second));
-            if is_created_later || !exists(self.history, recorded, millis, view.is_later) {
-                continue;
-            }
-            let pod = self.pod(recorded, base, millis, view.is_later);
-            let usage = usage(recorded, &pod, &wanted, millis, view);
+        let gap = self.history.usage_gap();
+        for (own, pod) in self.pods(base, time, (millis, view.is_later)) {
+            let usage = usage(own, &pod, &self.wanted, gap, millis, view);
             snapshot.pods.push(Shared::from(pod));
             snapshot.pod_metrics.extend(usage.map(Shared::from));
         }
@@ -270,6 +303,21 @@ impl<'h> Moments<'h> {
             .map(|(place, spec)| self.answer(place, spec, &snapshot.pods, millis, view))
             .collect();
         Some(snapshot)
+    }
+
+    /// Returns the pods that there were, each with its history.
+    fn pods(
+        &self,
+        base: &Snapshot,
+        time: Timestamp,
+        (millis, is_later): (i64, bool),
+    ) -> impl Iterator<Item = (&'h PodHistory, Pod)> {
+        let is_created = move |second| !self.course.is_created_later(time, second);
+        let is_there = move |own: &&PodHistory| {
+            own.created.is_none_or(is_created) && exists(self.history, own, millis, is_later)
+        };
+        let there = self.history.pods.iter().filter(is_there);
+        there.map(move |own| (own, self.pod(own, base, millis, is_later)))
     }
 
     fn pod(&self, own: &PodHistory, base: &Snapshot, millis: i64, is_later: bool) -> Pod {
@@ -355,7 +403,7 @@ impl<'h> Moments<'h> {
             documents: Documents::Samples,
         });
         if spec.is_resource() {
-            return if self.has_usage(spec.name()) {
+            return if self.wanted.contains(&spec.name()) {
                 MetricAnswer::PodMetrics
             } else {
                 missing
@@ -369,7 +417,7 @@ impl<'h> Moments<'h> {
             .filter_map(|own| {
                 // The query is evaluated more often, so that it had no value in a gap that is longer, as before a pod
                 // was created again.
-                let shown = gauge(&own.samples, i64::MIN, GAP, millis, view)?;
+                let shown = gauge(&own.samples, i64::MIN, VALUE_GAP, millis, view)?;
                 Some((&own.pod, stated_milli(spec, shown.value).ok()?))
             })
             .collect();
@@ -424,13 +472,13 @@ fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<
 
 /// Returns the recorded replicas of a target. Outside the record, the bounds of the HPA hold for them.
 fn record(history: &History, counts: &Samples, spec: &HpaSpec, read: i64) -> ReplicaRecord {
-    let times = span(counts).unwrap_or((i64::MAX, i64::MIN));
+    let all = counts.all();
     let limits = Bounds::exactly(spec.min()).with(spec.max_replicas);
-    let recorded = counts.all().iter().map(|(_, count)| *count as i32);
+    let recorded = all.iter().map(|(_, count)| *count as i32);
     ReplicaRecord {
-        since: times.0,
-        // No pass is later than the state.
-        until: if times.1 < read { times.1 } else { i64::MAX },
+        samples: all.to_vec(),
+        gap: history.gap(),
+        read,
         first: recorded.clone().next().unwrap_or(0),
         beyond: recorded.fold(limits, Bounds::with),
         changes: changes(history, counts),

@@ -60,7 +60,6 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     let Some(snapshot) = asks.viewed(view) else {
         return;
     };
-    let (changed, kept) = moments.restore(&mut base.hpa.spec.clone(), at, view);
     let hpa = Hpa {
         spec: snapshot.hpa.spec.clone(),
         ..input.snapshot.hpa.clone()
@@ -72,8 +71,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     };
     input.evidence.past = Some(Past {
         decided: true,
-        changed,
-        kept,
+        changed: moments.restored(at, view).changed,
         ..past
     });
 }
@@ -88,11 +86,11 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Pas
     let mut passes = Vec::new();
     for place in (first - EARLIER..first).rev() {
         let time = course.time_of(place);
-        if time < since || !moments.is_covered(time) {
-            break;
-        }
         let snapshot = moments.at(base, time, View::LIKELY);
-        let likely = snapshot.and_then(|snapshot| asked_by(&snapshot)?.1);
+        let Some(snapshot) = snapshot.filter(|_| since <= time) else {
+            break;
+        };
+        let likely = asked_by(&snapshot).and_then(|(_, likely)| likely);
         let bounds = likely.map_or(Bounds::UNKNOWN, Bounds::exactly);
         passes.push(sampled_pass(time, bounds, likely));
     }

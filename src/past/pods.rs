@@ -24,6 +24,14 @@ pub(super) fn exists(history: &History, pod: &PodHistory, millis: i64, is_later:
     }
 }
 
+/// Returns when a pod ended at the latest that is known, in milliseconds: it was marked for deletion, or not seen any more.
+pub(super) fn end(history: &History, pod: &PodHistory) -> Option<i64> {
+    let seen = pod.seen.all().last().map(|(last, _)| *last);
+    let gone = seen.filter(|last| history.scrapes.next(*last).is_some());
+    let deleted = pod.deleted.all().first().map(|(first, _)| *first);
+    gone.into_iter().chain(deleted).min()
+}
+
 /// Whether a workload counts a pod as one of its replicas.
 pub(super) fn is_active(history: &History, pod: &PodHistory, millis: i64) -> bool {
     exists(history, pod, millis, false)

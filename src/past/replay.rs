@@ -68,7 +68,7 @@ impl Replayer {
 
     /// Takes the limits that the spec had at a pass.
     pub(super) fn take_limits(&mut self, moments: &Moments<'_>, time: Timestamp, view: View) {
-        moments.restore(&mut self.bare.hpa.spec, time, view);
+        self.bare.hpa.spec = moments.restored(time, view).spec;
     }
 
     /// Returns the replicas after a pass that asks for `desired`.
@@ -105,14 +105,11 @@ impl Replayer {
             for mut path in paths {
                 // Someone else may have changed the replicas.
                 path.current = path.current.clamp(found.at_least, found.at_most);
-                if place <= 0 {
-                    path.found = path.current;
-                }
-                next.extend(self.after(&path, passes, at, left));
-            }
-            if place <= 0 {
-                for path in &mut next {
-                    path.left = path.current;
+                for mut course in self.after(&path, passes, at, left) {
+                    if place <= 0 {
+                        (course.found, course.left) = (path.current, course.current);
+                    }
+                    next.push(course);
                 }
             }
             next.sort_by_key(|path| path.misfits);

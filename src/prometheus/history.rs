@@ -183,6 +183,17 @@ pub struct ValueHistory {
     pub samples: Samples,
 }
 
+/// How far apart two values of a query may be that show what was between them, in milliseconds: queries are evaluated
+/// more often than that.
+pub const VALUE_GAP: i64 = 60_000;
+
+/// Returns how far apart two samples may be, given the time between two scrapes: one lost scrape is bridged, two in a
+/// row are not, unless they are less than a minute.
+fn gap(scrape: Option<i64>) -> i64 {
+    const LEAST: i64 = 60_000;
+    LEAST.max(scrape.unwrap_or(0) / 2 * 5)
+}
+
 impl History {
     /// Reads the answers about an HPA and its target's ReplicaSets.
     pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, QueryAnswer)]) -> Self {
@@ -260,6 +271,16 @@ impl History {
         gaps.sort_unstable();
         history.scrape = gaps.get(gaps.len() / 2).copied();
         history
+    }
+
+    /// Returns how far apart two scrapes of kube-state-metrics may be that show what was between them, in milliseconds.
+    pub fn gap(&self) -> i64 {
+        gap(self.scrapes.gap())
+    }
+
+    /// Returns how far apart two scrapes of the usage may be that show what was between them, in milliseconds.
+    pub fn usage_gap(&self) -> i64 {
+        gap(self.scrape)
     }
 
     /// Returns when the HPA of a time was created: its latest creation up to then, or else the next one.

@@ -19,6 +19,7 @@ use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::MetricAnswer;
+use kubectl_hpa::snapshot::basis::{Basis, ClockSource};
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::past::{Bounds, PastPart};
 use kubectl_hpa::snapshot::pod::Phase;
@@ -810,12 +811,17 @@ fn a_history_names_the_sources_that_it_is_inferred_from() {
 
 /// Returns the samples of some seconds around the pass.
 fn within(samples: &Samples, seconds: RangeInclusive<i64>) -> Samples {
+    only(samples, |second| seconds.contains(&second))
+}
+
+/// Returns the samples of the seconds before and after the pass that fulfil a condition.
+fn only(samples: &Samples, is_own: impl Fn(i64) -> bool) -> Samples {
     let second = |millis: i64| (millis - at().as_millisecond()) / 1000;
     let own = samples.all().iter().copied();
-    let points: Vec<_> = own.filter(|it| seconds.contains(&second(it.0))).collect();
-    let mut within = Samples::default();
-    within.add(&points);
-    within
+    let points: Vec<_> = own.filter(|it| is_own(second(it.0))).collect();
+    let mut only = Samples::default();
+    only.add(&points);
+    only
 }
 
 /// Returns a history in which kube-state-metrics was scraped in some seconds, and the usage up to a second.
@@ -856,15 +862,19 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
         metrics: [(0, vec![series])].into(),
         ..history()
     };
-    for (seconds, read, replicas, range) in [
-        (-720..=120, 1800, 2, [2, 2]),
-        (-720..=-15, 15, 2, [2, 2]),
-        (-720..=-15, 15, 3, [2, 3]),
-        (-720..=-15, 1800, 2, [2, 100]),
-        (15..=120, 1800, 2, [1, 100]),
+    for (seconds, read, is_time_known, replicas, range) in [
+        (-720..=120, 1800, true, 2, [2, 2]),
+        (-720..=-15, 15, true, 2, [2, 2]),
+        (-720..=-15, 15, true, 3, [2, 3]),
+        (-720..=-15, 15, false, 2, [2, 100]),
+        (-720..=-15, 1800, true, 2, [2, 100]),
+        (15..=120, 1800, true, 2, [1, 100]),
     ] {
         let mut input = input(std::slice::from_ref(&queue));
         input.snapshot.now = at() + SignedDuration::from_secs(read);
+        let (time, source) = (input.snapshot.now, ClockSource::System);
+        let clock = (!is_time_known).then_some(Basis::Clock { time, source });
+        input.basis.extend(clock);
         let scale = input.snapshot.scale.as_mut().unwrap();
         (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
         input.snapshot.hpa.status.desired_replicas = replicas;
@@ -873,13 +883,32 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
         let (_, json) = explained(&pass);
         let [min, max] = range;
         let want = json!({"min": min, "max": max});
-        assert_eq!(json["range"], want, "{seconds:?} {read} {replicas}");
+        let case = format!("{seconds:?} {read} {is_time_known} {replicas}");
+        assert_eq!(json["range"], want, "{case}");
     }
 }
 
-/// The usage of a pod that has just started is open, too, but not that of one that was never scraped.
+/// The maximum of the state is that of the later sample, too.
 #[test]
-fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_after_it() {
+fn a_limit_that_was_raised_after_the_last_scrape_made_the_rescale() {
+    let mut history = scraped(&scaled_up(), &(-720..=-15), 120);
+    history.desired = within(&history.desired, -720..=-15);
+    history.max = within(&samples(|_| 2.0), -720..=-15);
+    let mut input = input(&[cpu()]);
+    input.snapshot.now = at() + SignedDuration::from_secs(15);
+    let scale = input.snapshot.scale.as_mut().unwrap();
+    (scale.spec_replicas, scale.status_replicas) = (4, 4);
+    input.snapshot.hpa.status.desired_replicas = 4;
+    let pass = rewind(input, &history, at()).map(Pass::run).unwrap();
+    let (_, json) = explained(&pass);
+    assert_eq!(json["outcome"]["scaleTo"], 4);
+    assert_eq!(json["hpa"]["spec"]["maxReplicas"], 100);
+}
+
+/// A lost scrape is bridged, and so are three of 15 s. The usage of a pod that has just started is open, but not that of
+/// one that is not ready and was not scraped for a minute: it does not run.
+#[test]
+fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_around_it() {
     let (input, history) = dropped();
     let unscraped = ContainerHistory {
         cpu: Samples::default(),
@@ -896,14 +925,70 @@ fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_after_it() {
         pods: history.pods.iter().cloned().chain([pod]).collect(),
         ..history.clone()
     };
+    // Samples of the second pod, and whether it is ready.
+    let of_second = |is_ready: bool, is_own: fn(i64) -> bool| {
+        let mut history = history.clone();
+        let own = &mut history.pods[1];
+        own.ready = samples(|_| f64::from(u8::from(is_ready)));
+        let app = own.containers.get_mut("app").unwrap();
+        app.cpu = only(&app.cpu, is_own);
+        history
+    };
+    // One of two containers does not run, and the other is measured.
+    let mut crashed = of_second(false, |_| true);
+    let containers = &mut crashed.pods[1].containers;
+    let sidecar = ContainerHistory {
+        cpu: only(&containers["app"].cpu, |second| second <= -120),
+        ..containers["app"].clone()
+    };
+    containers.insert("sidecar".into(), sidecar);
+    // It was there until a few seconds before the passes, and its usage was scraped until then or not.
+    let gone = |usage: i64| {
+        let mut history = history.clone();
+        let own = &mut history.pods[1];
+        own.seen = only(&own.seen, |second| second <= -20);
+        let app = own.containers.get_mut("app").unwrap();
+        app.cpu = within(&app.cpu, -720..=usage);
+        history
+    };
+    // A series has the gap of its own scrapes.
+    let of_rare_scrapes = History {
+        scrapes: only(&history.scrapes, |second| second % 60 == 0),
+        ..of_second(true, |second| !(-105..0).contains(&second))
+    };
+    let every_minute = |is_own: fn(i64) -> bool| History {
+        scrape: Some(60_000),
+        ..of_second(true, is_own)
+    };
     for (history, until, usage, known) in [
+        (of_second(true, |second| second <= -60), 0, 0, [false; 3]),
+        (
+            of_second(true, |second| !(-60..0).contains(&second)),
+            0,
+            0,
+            [false; 3],
+        ),
+        (
+            of_second(true, |second| !(-45..0).contains(&second)),
+            0,
+            0,
+            [true; 3],
+        ),
+        (of_second(false, |second| second <= -120), 0, 0, [true; 3]),
+        (crashed, 0, 0, [false; 3]),
+        (gone(-20), 0, 0, [true; 3]),
+        (gone(-120), 0, 0, [true, false, false]),
+        (of_rare_scrapes, 0, 0, [false; 3]),
+        (every_minute(|second| second % 60 == 0), 0, 0, [true; 3]),
+        (every_minute(|second| second % 120 == 0), 0, 0, [true; 3]),
+        (every_minute(|second| second % 180 == 0), 0, 0, [false; 3]),
         (history.clone(), 0, 0, [true, true, true]),
         (history.clone(), -15, -15, [true, true, true]),
         (history.clone(), -30, 0, [false, true, true]),
         (history.clone(), 0, -30, [false, true, true]),
         (history.clone(), 0, -45, [false, false, true]),
         (with(pod("web-1-c", 50)), 0, 0, [false, false, true]),
-        (with(pod("web-1-c", 3600)), 0, 0, [true, true, true]),
+        (with(pod("web-1-c", 3600)), 0, 0, [false; 3]),
     ] {
         let history = scraped(&history, &(-720..=until), usage);
         let passes = record(&input, &history, at()).unwrap().passes;
@@ -914,6 +999,32 @@ fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_after_it() {
         };
         let pods = history.pods.len();
         assert_eq!([15, 30, 45].map(is_known), known, "{until} {usage} {pods}");
+    }
+}
+
+/// The values of each pod count for a metric of the type Pods.
+#[test]
+fn a_pass_is_known_if_the_values_of_its_metric_were_sampled_around_it() {
+    let metric = build::per_pod("rps", "10");
+    let mut input = input(std::slice::from_ref(&metric));
+    input.snapshot.now = at();
+    for (until, known) in [(0, [true; 2]), (-30, [false, true]), (-60, [false; 2])] {
+        let of = |(pod, until): (&str, i64)| ValueHistory {
+            pod: Some(pod.into()),
+            samples: within(&samples(|_| 10.0), -720..=until),
+        };
+        let series = [("web-1-a", 0), ("web-1-b", until)].map(of);
+        let history = History {
+            metrics: [(0, series.into())].into(),
+            ..history()
+        };
+        let passes = record(&input, &history, at()).unwrap().passes;
+        let is_known = |ago: i64| {
+            let time = at() - SignedDuration::from_secs(ago);
+            let mut passes = passes.iter();
+            passes.any(|pass| pass.time == time && pass.recommended != Bounds::UNKNOWN)
+        };
+        assert_eq!([15, 30].map(is_known), known, "{until}");
     }
 }
 

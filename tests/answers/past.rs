@@ -888,7 +888,7 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
     }
 }
 
-/// The maximum of the state is that of the later sample, too.
+/// The maximum that was read is the one of after the scrape, too.
 #[test]
 fn a_limit_that_was_raised_after_the_last_scrape_made_the_rescale() {
     let mut history = scraped(&scaled_up(), &(-720..=-15), 120);
@@ -905,8 +905,8 @@ fn a_limit_that_was_raised_after_the_last_scrape_made_the_rescale() {
     assert_eq!(json["hpa"]["spec"]["maxReplicas"], 100);
 }
 
-/// A lost scrape is bridged, and so are three of 15 s. The usage of a pod that has just started is open, but not that of
-/// one that is not ready and was not scraped for a minute: it does not run.
+/// A lost scrape is bridged, and so are three of 15 s. A pod that has just started leaves it open, but not one that
+/// is not ready and was not scraped for a minute: it does not run.
 #[test]
 fn a_pass_is_known_if_all_that_it_depends_on_was_scraped_around_it() {
     let (input, history) = dropped();

@@ -194,7 +194,7 @@ mod tests {
     use crate::findings::pods::testing::{crashing, ready, with_pods};
     use crate::findings::testing::{cpu, external, only_of, state, table, with, with_pod};
 
-    /// Makes the first three of four pods those of an old revision, and the last one that of a new one.
+    /// Gives the first three of four pods an old revision, and the last one a new one.
     fn revised(items: &[Value]) -> Vec<Value> {
         let old = with_pods(items, &["web-0", "web-1", "web-2"], &of_set("web", "old"));
         with_pod(&old, "web-3", &of_set("web", "new"))

@@ -113,7 +113,7 @@ mod tests {
         let share = build::resource("memory", &build::utilization(80));
         let none = json!({});
         let alone = |usages: [&str; 4]| memory(std::slice::from_ref(&share), "10m", usages, &none);
-        let beside = |usage: &str| memory(&[share.clone(), cpu()], usage, ["70Mi"; 4], &none);
+        let with_cpu = |usage: &str| memory(&[share.clone(), cpu()], usage, ["70Mi"; 4], &none);
         let kept = |items: &[Value]| {
             found(items).into_iter().find_map(|it| match it.facts {
                 Facts::Rounding(it) => Some((Code::Rounding, it.memory)),
@@ -131,12 +131,12 @@ mod tests {
             (alone(["82Mi"; 4]), tolerates, Some((false, "140Mi"))),
             // 70 of 120 is 58%, which is 0.725 of 80%: 2.9 of 4 pods.
             (alone(["70Mi"; 4]), rounds, Some((false, "120Mi"))),
-            (beside("10m"), rounds, Some((true, "120Mi"))),
+            (with_cpu("10m"), rounds, Some((true, "120Mi"))),
             // Pods that share it.
             (alone(uneven), tolerates, None),
             // Cpu needs all of the 4, or 3 of them.
-            (beside("40m"), rounds, None),
-            (beside("30m"), rounds, None),
+            (with_cpu("40m"), rounds, None),
+            (with_cpu("30m"), rounds, None),
             (least, tolerates, None),
         ] {
             let (told, memory) = kept(&items).unwrap();

@@ -35,7 +35,7 @@ pub(crate) fn of_set(items: &[Value], containers: &Value, strategy: &Value) -> V
     )
 }
 
-/// Returns the state with another pod, which is like the second one but for a patch.
+/// Returns the state with another pod, which is like the second one, with a patch.
 pub(crate) fn with_another(items: &[Value], patch: &Value) -> Vec<Value> {
     let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
     let second = items.iter().find(is_it).unwrap().clone();

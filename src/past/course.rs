@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::SECOND;
 use super::usage::{ALWAYS, covers};
+use crate::prometheus::history::STATE_GAP;
 use crate::snapshot::past::Bounds;
 
 /// The longest delay of the next pass after a sync period has passed, in milliseconds; it is never early.
@@ -29,8 +30,6 @@ pub(super) struct RecordedChange {
 pub(super) struct ReplicaRecord {
     /// The samples, with times in milliseconds since 1970.
     pub(super) samples: Vec<(i64, f64)>,
-    /// How far apart two of them may be that show what was between them, in milliseconds.
-    pub(super) gap: i64,
     /// When the state was read: no pass is later.
     pub(super) read: i64,
     /// The replicas before and after these, and in longer gaps.
@@ -196,8 +195,8 @@ impl RecordedCourse {
 
     /// Returns the bounds of the replicas that the pass at a place found.
     pub(super) fn found_by(&self, place: i64) -> Bounds {
-        let ReplicaRecord { samples, gap, .. } = &self.record;
-        if !covers(samples, ALWAYS, self.span(place), *gap) {
+        let samples = &self.record.samples;
+        if !covers(samples, ALWAYS, self.span(place), STATE_GAP) {
             return self.record.beyond;
         }
         let changes = self.changes.iter();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::read;
 use crate::error::{Error, docs};
-use crate::prometheus::history::{ContainerHistory, History, PodHistory};
+use crate::prometheus::history::{ContainerHistory, History, PodHistory, STATE_GAP};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
@@ -69,7 +69,7 @@ pub(super) fn usage_of(resource: &str) -> Option<PastPart> {
 pub(super) fn is_next_sample(history: &History, input: &Input) -> bool {
     let read = read(input).as_millisecond();
     let last = history.scrapes.last(read);
-    let is_near = last.is_some_and(|(last, _)| read - last <= history.gap());
+    let is_near = last.is_some_and(|(last, _)| read - last <= STATE_GAP);
     // A past pass has the scale of its own time.
     is_near && input.knows_time() && input.evidence.past.is_none()
 }

@@ -14,7 +14,9 @@ use super::{SECOND, asked_by, no_selector, read};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
-use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples, VALUE_GAP};
+use crate::prometheus::history::{
+    ContainerHistory, History, PodHistory, STATE_GAP, Samples, VALUE_GAP,
+};
 use crate::prometheus::load::stated_milli;
 use crate::snapshot::hpa::{HpaSpec, MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
@@ -125,15 +127,15 @@ impl<'h> Moments<'h> {
         let millis = time.as_millisecond();
         let scrapes = &self.history.scrapes;
         let nearest = scrapes.last(millis).or_else(|| scrapes.next(millis));
-        nearest.is_some_and(|(scrape, _)| millis.abs_diff(scrape) <= self.history.gap() as u64)
+        nearest.is_some_and(|(scrape, _)| millis.abs_diff(scrape) <= STATE_GAP as u64)
     }
 
     /// Whether everything that the pass at a time depends on was sampled around it.
     fn is_known(&self, base: &Snapshot, time: Timestamp) -> bool {
         let (earliest, latest) = self.course.around_pass(time);
         let span = span_of(earliest, latest);
-        let (gap, usage_gap) = (self.history.gap(), self.history.usage_gap());
-        let is_scraped = |own: &Samples| covers(own.all(), ALWAYS, (earliest, latest), gap);
+        let usage_gap = self.history.usage_gap();
+        let is_scraped = |own: &Samples| covers(own.all(), ALWAYS, (earliest, latest), STATE_GAP);
         let needs_pods = self.read.metrics.iter().any(MetricSpec::needs_pods);
         if !is_scraped(&self.counts) || (needs_pods && !is_scraped(&self.history.scrapes)) {
             return false;
@@ -477,7 +479,6 @@ fn record(history: &History, counts: &Samples, spec: &HpaSpec, read: i64) -> Rep
     let recorded = all.iter().map(|(_, count)| *count as i32);
     ReplicaRecord {
         samples: all.to_vec(),
-        gap: history.gap(),
         read,
         first: recorded.clone().next().unwrap_or(0),
         beyond: recorded.fold(limits, Bounds::with),

@@ -183,16 +183,13 @@ pub struct ValueHistory {
     pub samples: Samples,
 }
 
+/// How far apart two scrapes of kube-state-metrics may be that show what was between them, in milliseconds: a minute, and
+/// what a scrape may be late. In a longer time, replicas come and go.
+pub const STATE_GAP: i64 = 61_000;
+
 /// How far apart two values of a query may be that show what was between them, in milliseconds: queries are evaluated
 /// more often than that.
 pub const VALUE_GAP: i64 = 60_000;
-
-/// Returns how far apart two samples may be, given the time between two scrapes: one lost scrape is bridged, two in a
-/// row are not, unless they are less than a minute.
-fn gap(scrape: Option<i64>) -> i64 {
-    const LEAST: i64 = 60_000;
-    LEAST.max(scrape.unwrap_or(0) / 2 * 5)
-}
 
 impl History {
     /// Reads the answers about an HPA and its target's ReplicaSets.
@@ -273,14 +270,11 @@ impl History {
         history
     }
 
-    /// Returns how far apart two scrapes of kube-state-metrics may be that show what was between them, in milliseconds.
-    pub fn gap(&self) -> i64 {
-        gap(self.scrapes.gap())
-    }
-
-    /// Returns how far apart two scrapes of the usage may be that show what was between them, in milliseconds.
+    /// Returns how far apart two scrapes of the usage may be that show what was between them, in milliseconds: one lost
+    /// scrape is bridged, two in a row are not, unless they are less than a minute.
     pub fn usage_gap(&self) -> i64 {
-        gap(self.scrape)
+        const LEAST: i64 = 60_000;
+        LEAST.max(self.scrape.unwrap_or(0) / 2 * 5)
     }
 
     /// Returns when the HPA of a time was created: its latest creation up to then, or else the next one.

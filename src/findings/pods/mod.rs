@@ -200,7 +200,7 @@ impl Lack {
 }
 
 /// Returns the advice on pods without a node, by what they lack.
-fn add_nodes(about: &About<'_>, lack: Lack) -> Advice {
+fn add_nodes(lower: &str, lack: Lack) -> Advice {
     let place = match lack {
         Lack::Volume => {
             return Remedy::FindUnready
@@ -210,7 +210,6 @@ fn add_nodes(about: &About<'_>, lack: Lack) -> Advice {
         Lack::Access => " on which the pod may run",
         Lack::Room | Lack::Other => "",
     };
-    let lower = or_lower(about);
     Remedy::AddNodes.says(format!("Add nodes{place}{lower}."))
 }
 

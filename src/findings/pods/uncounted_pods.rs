@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     Lack, add_nodes, among, failing, filled, has_restarted, is_starting, is_stuck, is_young,
-    leave_no_value, shows_no_readiness, waiting, weigh,
+    leave_no_value, or_lower, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::metrics::metric_empty::find_usage;
@@ -257,7 +257,7 @@ impl UncountedPods {
             }
             Clause::Pending if self.are_young => Remedy::WaitForPods.waits("until the pods run"),
             Clause::Pending => match &pod.unschedulable {
-                Some(message) => add_nodes(about, Lack::of(message)),
+                Some(message) => add_nodes(&or_lower(about), Lack::of(message)),
                 None if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
                 None => Remedy::FindUnready.says("Find out what keeps the pods from running."),
             },

@@ -18,6 +18,8 @@ pub struct UnschedulablePods {
     pub since: Option<Timestamp>,
     /// Whether the metrics, the spec or a rollout need more pods than have a node.
     pub are_needed: bool,
+    /// Whether only a rollout needs them: it adds pods before it removes others.
+    pub is_rollout: bool,
     /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
 }
@@ -37,11 +39,11 @@ impl Kind for UnschedulablePods {
         // A pod that waits may count as unused, and so hide that it is needed. A rollout waits for its additional pods,
         // unless scaling down makes room for them.
         let placed_alone = case.without_pods(among(&pods));
-        let are_needed = placed_alone.proposal.is_none_or(|proposal| {
-            let kept = usize::try_from(proposal.max(least)).unwrap_or(0);
-            let are_added = || !case.replacing(among(&pods)).is_empty();
-            kept > placed.len() || kept == placed.len() && are_added()
+        let kept = placed_alone.proposal.map_or(usize::MAX, |proposal| {
+            usize::try_from(proposal.max(least)).unwrap_or(0)
         });
+        let is_rollout = kept == placed.len() && !case.replacing(among(&pods)).is_empty();
+        let are_needed = is_rollout || kept > placed.len();
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
         let said = events.filter(|it| named.contains(&it.name));
@@ -61,6 +63,7 @@ impl Kind for UnschedulablePods {
             message,
             since,
             are_needed,
+            is_rollout,
             autoscaler,
         };
         let ready = case.if_ready(among(&pods));
@@ -105,14 +108,18 @@ impl Kind for UnschedulablePods {
         // No node gives the pod a volume.
         let refusal = refuses.filter(|_| lack != Lack::Volume);
         let says = |words: &str| refusal.is_some_and(|it| it.message.contains(words));
+        // Fewer pods of the kind that runs do not make room for another kind.
+        let lower = if self.is_rollout {
+            String::new()
+        } else {
+            or_lower(about)
+        };
         let advice = if !self.are_needed {
             Remedy::Nothing
                 .says("Nothing to do: the metrics propose no more pods than those with a node.")
         } else if says("max node group size reached") {
-            let lower = or_lower(about);
             Remedy::AddNodes.says(format!("Raise the maximum of the node group{lower}."))
         } else if says("in backoff after failed scale-up") {
-            let lower = or_lower(about);
             Remedy::AddNodes.says(format!(
                 "Find out why the cluster autoscaler's scale-up failed{lower}."
             ))
@@ -121,10 +128,9 @@ impl Kind for UnschedulablePods {
                 "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
             )
         } else if about.finding.severity == Severity::Info && refuses.is_none() {
-            let lower = or_lower(about);
             Remedy::WaitForPods.waits(format!("for a node; if none comes, add nodes{lower}"))
         } else {
-            add_nodes(about, lack)
+            add_nodes(&lower, lack)
         };
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
@@ -401,7 +407,7 @@ mod tests {
         let add = "Add nodes, or lower maxReplicas.";
         for (used, replicas, want) in [
             ("80m", 4, add),
-            ("50m", 4, add),
+            ("50m", 4, "Add nodes."),
             ("20m", 4, nothing),
             ("80m", 5, add),
             ("40m", 5, nothing),

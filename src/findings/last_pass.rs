@@ -123,9 +123,13 @@ impl<'p> Case<'p> {
     pub(crate) fn failed_metric_in_last_pass(&self, step: &MetricStep) -> Option<&'p str> {
         // A pass that does not come to the metrics leaves the condition as it was.
         let Hpa {
-            status, namespace, ..
+            status,
+            namespace,
+            written,
+            ..
         } = &self.pass.input.as_observed().hpa;
-        if status.condition("AbleToScale")?.reason != "SucceededGetScale" {
+        let is_changed = written.spec > written.status;
+        if is_changed || status.condition("AbleToScale")?.reason != "SucceededGetScale" {
             return None;
         }
         let condition = self.failed_in_last_pass(ACTIVE)?;
@@ -139,8 +143,9 @@ impl<'p> Case<'p> {
             condition.reason == format!("FailedGet{}Metric", own.type_)
                 && condition.message.contains(&asked)
         };
-        // The condition is of one metric.
-        let first = self.metrics().find(is_its)?;
+        // The condition is of one metric, and says neither its selector nor all of its object.
+        let mut named = self.metrics().filter(is_its);
+        let first = named.next().filter(|_| named.next().is_none())?;
         let (_, said) = condition.message.split_once(" metrics API: ")?;
         (first.index == step.index).then_some(said)
     }

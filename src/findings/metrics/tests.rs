@@ -371,6 +371,14 @@ fn a_metric_that_has_no_value() {
     let read = state(&[cpu()], &["90m"]);
     let error = json!({"api": "external", "message": "no", "denied": true});
     let denied = with_state(&external, &json!({ "errors": [error] }));
+    let of_label = json!({"external": {"metric": {"selector": {"matchLabels": {"of": "a"}}}}});
+    let of_label = build::with(queue(&build::average("10")), &of_label);
+    let entry = |subresource: &str, time: &str, field: &str| {
+        json!({"manager": "m", "operation": "Update", "subresource": subresource, "time": time,
+            "fieldsV1": {field: {}}})
+    };
+    let changed = json!({"metadata": {"managedFields": [
+        entry("status", "2026-11-21T05:59:45Z", "f:status"), entry("", "2026-11-21T05:59:55Z", "f:spec")]}});
     let refuses = format!("unable to fetch metrics from external metrics API: {forbidden}");
     let unread = |of: &str, why: &str| {
         let message = format!("unable to get external metric {of}: {why}");
@@ -419,6 +427,17 @@ fn a_metric_that_has_no_value() {
         (
             "is of a metric with a longer name",
             unread("default/queue_depth/nil", &refuses),
+        ),
+        (
+            "is of one of two metrics of the name",
+            with_hpa(
+                &unread("default/queue/nil", &refuses),
+                &json!({"spec": {"metrics": [queue(&build::average("10")), of_label]}}),
+            ),
+        ),
+        (
+            "is of a spec that has been changed since",
+            with_hpa(&unread("default/queue/nil", &refuses), &changed),
         ),
         (
             "is not the API's",
@@ -477,6 +496,8 @@ fn a_metric_that_has_no_value() {
         > Grant it the right with a role and a binding.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
     is of a metric with a longer name: none
+    is of one of two metrics of the name: none
+    is of a spec that has been changed since: none
     is not the API's: none
     has another reason: none
     "#);

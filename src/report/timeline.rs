@@ -225,7 +225,11 @@ impl<'a> Played<'a> {
         let open = self
             .doubt()
             .map(|doubt| format!("Not certain: the course {doubt}. This is the most likely one."));
-        std::iter::once(end).chain(open).collect()
+        let off = passes.last().filter(|point| point.is_off()).map(|_| {
+            "At 0 the HPA is off, whatever the load, until something else sets 1 or more."
+                .to_owned()
+        });
+        std::iter::once(end).chain(off).chain(open).collect()
     }
 
     /// Returns the replicas from the pass before the first on.

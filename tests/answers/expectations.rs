@@ -29,6 +29,7 @@ use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::past::Bounds;
+use kubectl_hpa::version::FeatureGate;
 use kubectl_hpa::whatif::expect::{
     self, Expectation, ExpectationVerdict, Expression, Fact, Field, Gate, MetricField, PassFacts,
     RunFacts, Truth,
@@ -519,6 +520,11 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     two.stated_memory = None;
     let one = "time,queue,other\n0,8,8\n1m,20,missing\n40m,20,8\n";
     let first = "time,queue,other\n0,8,missing\n10m,20,\n40m,,\n";
+    // The queues are empty for long enough to scale to 0, from where no load wakes the target.
+    let mut drained = two.clone();
+    drained.snapshot.hpa.spec.min_replicas = Some(0);
+    drained.snapshot.controller.gates[FeatureGate::HPAScaleToZero] = false;
+    let drains = "time,queue,other\n0,0,0\n20m,20,20\n40m,20,20\n";
     // One of two pods has the container whose usage is missing.
     let sides = [
         build::requesting("app", "100m"),
@@ -606,6 +612,14 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
         (&beyond, all, "run.lowest == 10", Unknown, undecided),
         (&beyond, all, "run.short <= 20m", Unknown, undecided),
         (&beyond, all, "run.unanswered == 9m45s", True, "9m45s"),
+        (&drained, drains, "run.last == 0", True, "0"),
+        (
+            &drained,
+            drains,
+            "run.short == 0s",
+            Unknown,
+            "anywhere from",
+        ),
         (&asleep, few, "run.highest == 0", Unknown, off),
         (&asleep, few, "run.short == 0s", Unknown, off),
         (&asleep, few, "run.unanswered == 0s", Unknown, off),

@@ -168,6 +168,13 @@ pub struct Point {
     pub is_answered: bool,
 }
 
+impl Point {
+    /// Whether scaling is disabled at 0, so that the pass uses no metrics, whatever the load.
+    pub fn is_off(&self) -> bool {
+        self.replicas == 0 && self.proposal.is_none() && self.is_answered
+    }
+}
+
 /// The change of the replicas by a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassChange {

@@ -45,7 +45,8 @@ pub struct Totals {
     short: PassStretches,
     /// The total number of ready pods that were missing in those passes.
     pub(crate) short_passes: i128,
-    /// The passes of `short`, and passes without an answer, which may have been short of pods.
+    /// The passes of `short`, and passes without an answer or with scaling disabled at 0, which may have been short of
+    /// pods.
     possibly_short: PassStretches,
     /// The changes of the replicas.
     pub rescales: Tally,
@@ -188,6 +189,7 @@ impl Totals {
 
     /// Adds the next pass, with the replicas before it.
     pub(crate) fn add(&mut self, before: i32, pass: Point) {
+        let is_off = pass.is_off();
         let Point {
             replicas,
             proposal,
@@ -227,7 +229,8 @@ impl Totals {
         let is_short = missing > 0;
         self.short_passes += missing.max(0);
         self.short.add(place, is_short);
-        self.possibly_short.add(place, is_short || !is_answered);
+        self.possibly_short
+            .add(place, is_short || is_off || !is_answered);
         if before != replicas {
             self.rescales.add(time);
             let is_up = replicas > before;
@@ -302,7 +305,7 @@ impl Totals {
         self.longest(&self.short)
     }
 
-    /// The longest that [`Totals::short`] may be, because a pass without an answer may have been short of pods.
+    /// The longest that [`Totals::short`] may be, because a pass that proposes nothing may have been short of pods.
     pub(crate) fn short_at_most(&self) -> SignedDuration {
         self.length(self.possibly_short.count)
     }

@@ -12,12 +12,13 @@ use crate::cluster::fetch::control_plane::scaled;
 use crate::cluster::fetch::old_versions::{OldVersions, count, look_back};
 use crate::cluster::fetch::watch::observe;
 use crate::cluster::observed::ScaleAt;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::memory::infer;
 use crate::memory::states::{self, Chain};
 use crate::numbers;
 use crate::pass::Pass;
 use crate::saved::file;
+use crate::saved::state::ControllerState;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
@@ -40,6 +41,17 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
             let state = read
                 .map_err(|e| e.hint("--history takes none, infer or a file"))?
                 .state;
+            let key = input.snapshot.hpa.key();
+            if let Some(owners) = state.as_ref().and_then(ControllerState::owners)
+                && !owners.contains(&*key)
+            {
+                let owners: Vec<&str> = owners.into_iter().collect();
+                let message = format!(
+                    "{path} states the history of {}, not of {key}",
+                    listed(&owners)
+                );
+                return Err(Error::usage(message).hint(format!("save one of {key}")));
+            }
             let Some(memory) = state.and_then(|state| state.stated_memory()) else {
                 return Err(Error::usage(format!("{path} states no history"))
                     .hint("it needs a ControllerState with recommendations"));

@@ -182,7 +182,7 @@ impl ControllerState<'_> {
 
     /// Returns the HPAs whose state it is, as `namespace/name`. `None` if it states none: then it is written by hand, or
     /// of whatever else the input has.
-    pub(super) fn owners(&self) -> Option<BTreeSet<&str>> {
+    pub fn owners(&self) -> Option<BTreeSet<&str>> {
         let stated = self.hpas.iter().map(String::as_str);
         (!self.hpas.is_empty()).then(|| stated.collect())
     }

@@ -2987,6 +2987,8 @@ fn the_memory_can_be_stated_by_hand() {
         run(explain, &[&input, more].concat(), "")
     };
     let state = "examples/nginx/after-30s/state.yaml";
+    let stated = fs::read_to_string(state).expect("an example");
+    let of_another = file("history", stated + "hpas: [shop/web]\n");
     for (flags, knowledge, scale_to) in [
         (&[] as &[&str], "unknown", Value::Null),
         (&["--history", "none"], "justStarted", Value::Null),
@@ -3007,6 +3009,10 @@ fn the_memory_can_be_stated_by_hand() {
     }
     for (flags, message) in [
         (&["--history", files[0]] as &[&str], "states no history"),
+        (
+            &["--history", &of_another],
+            "states the history of shop/web, not of default/nginx-deployment",
+        ),
         (&["--history", "/nonexistent"], "/nonexistent"),
         (&["--recommendation", "8"], "not of the form REPLICAS@AGE"),
         (&["--recommendation=-8@2m"], "is not a number of replicas"),

@@ -225,13 +225,14 @@ impl Explanation<'_> {
     }
 
     fn is_tolerated(&self) -> bool {
+        const TOLERATED: [Because; 2] = [Because::WithinTolerance, Because::FilledWithinTolerance];
         let kept = self.pass.decision.proposal == self.pass.decision.replicas_before();
         self.pass
             .decision
             .winner()
             .filter(|_| kept)
             .and_then(MetricStep::proposal)
-            .is_some_and(|it| it.because == Because::WithinTolerance && it.ratio != 1.0)
+            .is_some_and(|it| it.ratio != 1.0 && TOLERATED.contains(&it.because))
     }
 
     /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.
@@ -343,6 +344,24 @@ mod tests {
         ];
         let worst = explanation.worst();
         assert_eq!(worst, (Some(Severity::Warning), "flapping (+2)".to_owned()));
+    }
+
+    /// The values that are assumed for a pod without metrics may also lead to a ratio within the tolerance.
+    #[test]
+    fn a_ratio_within_the_tolerance_limits() {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        for (used, without_metrics, limit) in [
+            ("50m", 0, None),
+            ("53m", 0, Some("tolerance")),
+            ("80m", 1, Some("tolerance")),
+            ("80m", 0, None),
+        ] {
+            let mut items = state(&[cpu.clone()], &[used; 3]);
+            items.truncate(items.len() - without_metrics);
+            let pass = pass(&items);
+            let limit_shown = Explanation::new(&pass).limit();
+            assert_eq!(limit_shown, limit, "{used}, {without_metrics} without");
+        }
     }
 
     /// A failure that no finding explains is not below HPAs that work.

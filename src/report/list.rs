@@ -356,7 +356,7 @@ mod tests {
             ("80m", 1, Some("tolerance")),
             ("80m", 0, None),
         ] {
-            let mut items = state(&[cpu.clone()], &[used; 3]);
+            let mut items = state(std::slice::from_ref(&cpu), &[used; 3]);
             items.truncate(items.len() - without_metrics);
             let pass = pass(&items);
             let limit_shown = Explanation::new(&pass).limit();

@@ -300,6 +300,13 @@ fn a_trace_begins_as_with_the_flag() {
     );
 }
 
+#[test]
+fn a_run_that_ends_at_0_with_scaling_disabled_says_so() {
+    let ran = common::predict("report", "shop", &["--for=10m"], "");
+    let end = "\n  It stays at 0 throughout.\n  At 0 the HPA is off, whatever the load, until something else sets 1 or more.\n";
+    assert!(ran.stdout.contains(end), "{}", ran.stdout);
+}
+
 /// Returns what the program says about a load test, and its exit code.
 fn predict(flags: &[&str], stdin: &str) -> Ran {
     common::predict("nginx-deployment", "nginx", flags, stdin)

@@ -66,6 +66,35 @@ fn unfetched(api: &str, error: &str) -> MetricFailure<String> {
     ))
 }
 
+/// Returns how the controller's error begins about a metric that it could not get from the API.
+pub(crate) fn unable_to_get(source: MetricSource<'_>, namespace: &str, rules: Rules) -> String {
+    match source {
+        MetricSource::Resource(source) => unable_to_get_resource(&source.name),
+        MetricSource::ContainerResource(source) => unable_to_get_resource(&source.name),
+        MetricSource::Pods(source) => format!("unable to get metric {}: ", source.metric.name),
+        MetricSource::Object(source) => {
+            let metric = &source.metric.name;
+            let CrossVersionObjectReference { kind, name, .. } = &source.described_object;
+            if rules.object_words {
+                format!("unable to get metric {metric} on {kind} {namespace}/{name}: ")
+            } else {
+                // The arguments of the controller's format are in this order, its separators are not.
+                format!("unable to get metric {metric}: {kind} on {namespace} {name}/")
+            }
+        }
+        MetricSource::External(source) => {
+            let MetricIdentifier { name, selector } = &source.metric;
+            let selector = LabelSelector::go_string(selector.as_ref());
+            format!("unable to get external metric {namespace}/{name}/{selector}: ")
+        }
+        MetricSource::Unknown => String::new(),
+    }
+}
+
+fn unable_to_get_resource(resource: &str) -> String {
+    format!("unable to get metrics for resource {resource}: ")
+}
+
 fn object_error(message: &str, error: &str) -> MetricError {
     MetricError {
         reason: "FailedGetObjectMetric",
@@ -98,6 +127,16 @@ impl<'s> MetricContext<'s> {
             pods,
             tolerances,
         }
+    }
+
+    /// Wraps an error about a metric that the controller could not get.
+    fn unable_to_get(
+        &self,
+        source: MetricSource<'_>,
+        stop: MetricFailure<String>,
+    ) -> MetricFailure<String> {
+        let namespace = &self.snapshot.hpa.namespace;
+        stop.wrap(|e| unable_to_get(source, namespace, self.rules) + &e)
     }
 
     fn terms(&self) -> Terms<'_> {
@@ -324,9 +363,7 @@ impl<'s> MetricContext<'s> {
             }
             _ => Ok(metrics),
         })
-        .map_err(|stop| {
-            stop.wrap(|e| format!("unable to get metrics for resource {resource}: {e}"))
-        })?;
+        .map_err(|stop| stop.wrap(|e| unable_to_get_resource(resource) + &e))?;
         let samples = metrics.iter().filter_map(|pod| {
             let value = pod.usage(resource, container)?;
             let sample = PodSample {
@@ -367,7 +404,6 @@ impl<'s> MetricContext<'s> {
         answer: &'s MetricAnswer,
         seen: &mut PodsSeen,
     ) -> Result<Proposal, MetricFailure<MetricError>> {
-        let metric = &source.metric.name;
         let (calculated, usage) = check_selector(&source.metric)
             .map_err(MetricFailure::from)
             .and_then(|()| {
@@ -378,7 +414,7 @@ impl<'s> MetricContext<'s> {
                         .to_owned()
                         .into()),
                 }
-                .map_err(|stop| stop.wrap(|e| format!("unable to get metric {metric}: {e}")))?;
+                .map_err(|stop| self.unable_to_get(MetricSource::Pods(source), stop))?;
                 let samples = values.iter().map(|value| {
                     let (value, pod) = (
                         PodSample {
@@ -406,7 +442,8 @@ impl<'s> MetricContext<'s> {
                     message: e,
                 })
             })?;
-        Ok(calculated.named(format!("pods metric {metric}"), average(usage.value)))
+        let name = format!("pods metric {}", source.metric.name);
+        Ok(calculated.named(name, average(usage.value)))
     }
 
     /// The part that all per-pod metrics share: group, drop, compare. The rows are kept for the
@@ -545,18 +582,7 @@ impl<'s> MetricContext<'s> {
             },
             _ => unfetched("custom", "no answer is known"),
         };
-        let metric = &source.metric.name;
-        let CrossVersionObjectReference { kind, name, .. } = &source.described_object;
-        let namespace = &self.snapshot.hpa.namespace;
-        Err(stop.wrap(|e| {
-            if self.rules.object_words {
-                format!("unable to get metric {metric} on {kind} {namespace}/{name}: {e}")
-            } else {
-                // The arguments of the controller's format are in this order, its separators
-                // are not.
-                format!("unable to get metric {metric}: {kind} on {namespace} {name}/{e}")
-            }
-        }))
+        Err(self.unable_to_get(MetricSource::Object(source), stop))
     }
 
     /// `computeStatusForExternalMetric`.
@@ -612,14 +638,7 @@ impl<'s> MetricContext<'s> {
                 .to_owned()
                 .into(),
         };
-        Err(stop.wrap(|e| {
-            format!(
-                "unable to get external metric {}/{}/{}: {e}",
-                self.snapshot.hpa.namespace,
-                source.metric.name,
-                LabelSelector::go_string(source.metric.selector.as_ref())
-            )
-        }))
+        Err(self.unable_to_get(MetricSource::External(source), stop))
     }
 
     fn external_error(&self, metric: &str, prefix: &str, message: String) -> MetricError {

@@ -7,7 +7,7 @@ pub(crate) mod behavior;
 mod conditions;
 pub mod decision;
 pub mod hold;
-mod metrics;
+pub(crate) mod metrics;
 pub(crate) mod pods;
 mod replicas;
 

@@ -6,8 +6,9 @@ use super::metrics::miss::RefusedRight;
 use super::{About, Case};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Direction, MetricStep};
+use crate::engine::metrics::unable_to_get;
 use crate::snapshot::evidence::Event;
-use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSource};
+use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::input::Input;
 
 /// The condition that says whether the metrics could be read.
@@ -122,30 +123,22 @@ impl<'p> Case<'p> {
     /// Returns what an API told the last pass about a metric that the pass could not read, by its condition.
     pub(crate) fn failed_metric_in_last_pass(&self, step: &MetricStep) -> Option<&'p str> {
         // A pass that does not come to the metrics leaves the condition as it was.
-        let Hpa {
-            status,
-            namespace,
-            written,
-            ..
-        } = &self.pass.input.as_observed().hpa;
-        let is_changed = written.spec > written.status;
-        if is_changed || status.condition("AbleToScale")?.reason != "SucceededGetScale" {
+        let hpa = &self.pass.input.as_observed().hpa;
+        if hpa.status.condition("AbleToScale")?.reason != "SucceededGetScale" {
             return None;
         }
         let condition = self.failed_in_last_pass(ACTIVE)?;
         let is_its = |own: &&MetricStep| {
-            let name = &own.name;
-            let asked = match self.spec(own).source() {
-                MetricSource::External(_) => format!("external metric {namespace}/{name}/"),
-                _ if own.is_resource() => format!("metrics for resource {name}: "),
-                _ => format!("unable to get metric {name}: "),
-            };
+            let asked = unable_to_get(self.spec(own).source(), &hpa.namespace, self.rules);
             condition.reason == format!("FailedGet{}Metric", own.type_)
                 && condition.message.contains(&asked)
         };
-        // The condition is of one metric, and says neither its selector nor all of its object.
+        // Two metrics may only differ in what the error lacks. The usage of all containers is one answer.
         let mut named = self.metrics().filter(is_its);
-        let first = named.next().filter(|_| named.next().is_none())?;
+        let first = named.next()?;
+        if named.next().is_some() && !step.is_resource() {
+            return None;
+        }
         let (_, said) = condition.message.split_once(" metrics API: ")?;
         (first.index == step.index).then_some(said)
     }

@@ -373,22 +373,27 @@ fn a_metric_that_has_no_value() {
     let denied = with_state(&external, &json!({ "errors": [error] }));
     let of_label = json!({"external": {"metric": {"selector": {"matchLabels": {"of": "a"}}}}});
     let of_label = build::with(queue(&build::average("10")), &of_label);
-    let entry = |subresource: &str, time: &str, field: &str| {
-        json!({"manager": "m", "operation": "Update", "subresource": subresource, "time": time,
-            "fieldsV1": {field: {}}})
-    };
-    let changed = json!({"metadata": {"managedFields": [
-        entry("status", "2026-11-21T05:59:45Z", "f:status"), entry("", "2026-11-21T05:59:55Z", "f:spec")]}});
     let refuses = format!("unable to fetch metrics from external metrics API: {forbidden}");
     let unread = |of: &str, why: &str| {
         let message = format!("unable to get external metric {of}: {why}");
         let reason = "FailedGetExternalMetric";
         says(&denied, "SucceededGetScale", reason, &message)
     };
+    let of_two = |second: Value| {
+        let metrics = json!([queue(&build::average("10")), second]);
+        let items = unread("default/queue/nil", &refuses);
+        with_hpa(&items, &json!({"spec": {"metrics": metrics}}))
+    };
     let last = |reason: &str, message: &str| says(&read, "SucceededGetScale", reason, message);
     let refused = "unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
                    pods.metrics.k8s.io is forbidden: User \"hpa\" cannot \
                    list resource \"pods\" in API group \"metrics.k8s.io\" in the namespace \"default\"";
+    let of_containers = says(
+        &state(&[container("app"), container("app")], &["90m"]),
+        "SucceededGetScale",
+        "FailedGetContainerResourceMetric",
+        refused,
+    );
     let failed = [
         ("is of the selector", state(&[of_vhost], &["50m"])),
         (
@@ -428,17 +433,12 @@ fn a_metric_that_has_no_value() {
             "is of a metric with a longer name",
             unread("default/queue_depth/nil", &refuses),
         ),
+        ("is of one of two metrics of the name", of_two(of_label)),
         (
-            "is of one of two metrics of the name",
-            with_hpa(
-                &unread("default/queue/nil", &refuses),
-                &json!({"spec": {"metrics": [queue(&build::average("10")), of_label]}}),
-            ),
+            "is of either of two metrics",
+            of_two(queue(&build::average("20"))),
         ),
-        (
-            "is of a spec that has been changed since",
-            with_hpa(&unread("default/queue/nil", &refuses), &changed),
-        ),
+        ("is of the usage of two containers", of_containers),
         (
             "is not the API's",
             unread(
@@ -496,8 +496,9 @@ fn a_metric_that_has_no_value() {
         > Grant it the right with a role and a binding.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
     is of a metric with a longer name: none
-    is of one of two metrics of the name: none
-    is of a spec that has been changed since: none
+    is of one of two metrics of the name: as is of a right of the controller and of the user
+    is of either of two metrics: none
+    is of the usage of two containers: as is of a right of the controller
     is not the API's: none
     has another reason: none
     "#);

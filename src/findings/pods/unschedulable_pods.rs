@@ -18,7 +18,7 @@ pub struct UnschedulablePods {
     pub since: Option<Timestamp>,
     /// Whether the metrics, the spec or a rollout need more pods than have a node.
     pub are_needed: bool,
-    /// Whether only a rollout needs them: it adds pods before it removes others.
+    /// Whether a rollout needs them: it adds all of them before it removes others.
     pub is_rollout: bool,
     /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
@@ -42,8 +42,9 @@ impl Kind for UnschedulablePods {
         let kept = placed_alone.proposal.map_or(usize::MAX, |proposal| {
             usize::try_from(proposal.max(least)).unwrap_or(0)
         });
-        let is_rollout = kept == placed.len() && !case.replacing(among(&pods)).is_empty();
-        let are_needed = is_rollout || kept > placed.len();
+        let replacing = case.replacing(among(&pods)).len();
+        let are_needed = kept > placed.len() || kept == placed.len() && replacing > 0;
+        let is_rollout = are_needed && replacing == pods.len();
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
         let said = events.filter(|it| named.contains(&it.name));
@@ -108,7 +109,7 @@ impl Kind for UnschedulablePods {
         // No node gives the pod a volume.
         let refusal = refuses.filter(|_| lack != Lack::Volume);
         let says = |words: &str| refusal.is_some_and(|it| it.message.contains(words));
-        // Fewer pods of the kind that runs do not make room for another kind.
+        // Lower bounds would remove pods that run and are needed, for the ones that replace them.
         let lower = if self.is_rollout {
             String::new()
         } else {
@@ -406,7 +407,7 @@ mod tests {
         let nothing = "Nothing to do: the metrics propose no more pods than those with a node.";
         let add = "Add nodes, or lower maxReplicas.";
         for (used, replicas, want) in [
-            ("80m", 4, add),
+            ("80m", 4, "Add nodes."),
             ("50m", 4, "Add nodes."),
             ("20m", 4, nothing),
             ("80m", 5, add),

@@ -126,7 +126,8 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     let base = input.snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
         Error::failed(format!(
-            "Prometheus has no samples of {target} and its pods in the 1m before {at}"
+            "Prometheus has no samples of {target} and its pods in the {} before {at}",
+            duration(SignedDuration::from_millis(with_state.state_age()))
         ))
         .hint(format!(
             "they need kube-state-metrics; -v 1 prints the queries, see {}",

@@ -127,7 +127,8 @@ impl<'h> Moments<'h> {
         let millis = time.as_millisecond();
         let scrapes = &self.history.scrapes;
         let nearest = scrapes.last(millis).or_else(|| scrapes.next(millis));
-        nearest.is_some_and(|(scrape, _)| millis.abs_diff(scrape) <= STATE_GAP as u64)
+        let age = self.history.state_age();
+        nearest.is_some_and(|(scrape, _)| millis.abs_diff(scrape) <= age as u64)
     }
 
     /// Whether everything that the pass at a time depends on was sampled around it.

@@ -191,6 +191,13 @@ pub const STATE_GAP: i64 = 61_000;
 /// more often than that.
 pub const VALUE_GAP: i64 = 60_000;
 
+/// Returns how far apart two samples may be, given the time between two scrapes: one lost scrape is bridged, two in a
+/// row are not, unless they are less than a minute.
+fn bridged(scrape: Option<i64>) -> i64 {
+    const LEAST: i64 = 60_000;
+    LEAST.max(scrape.unwrap_or(0) / 2 * 5)
+}
+
 impl History {
     /// Reads the answers about an HPA and its target's ReplicaSets.
     pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, QueryAnswer)]) -> Self {
@@ -270,11 +277,14 @@ impl History {
         history
     }
 
-    /// Returns how far apart two scrapes of the usage may be that show what was between them, in milliseconds: one lost
-    /// scrape is bridged, two in a row are not, unless they are less than a minute.
+    /// Returns how long after a scrape of kube-state-metrics its state still stands for the time, in milliseconds.
+    pub fn state_age(&self) -> i64 {
+        bridged(self.scrapes.gap())
+    }
+
+    /// Returns how far apart two scrapes of the usage may be that show what was between them, in milliseconds.
     pub fn usage_gap(&self) -> i64 {
-        const LEAST: i64 = 60_000;
-        LEAST.max(self.scrape.unwrap_or(0) / 2 * 5)
+        bridged(self.scrape)
     }
 
     /// Returns when the HPA of a time was created: its latest creation up to then, or else the next one.

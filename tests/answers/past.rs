@@ -888,6 +888,30 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
     }
 }
 
+/// Replicas come and go between two scrapes that are more than a minute apart. After two lost scrapes of three, there is
+/// no state to stand for the time.
+#[test]
+fn a_pass_in_a_lost_scrape_of_the_state_is_open() {
+    let of = |is_lost: fn(i64) -> bool| {
+        let mut history = scraped(&history(), &(-720..=120), 120);
+        for samples in [&mut history.replicas, &mut history.scrapes] {
+            *samples = only(samples, |second| {
+                second.rem_euclid(60) == 30 && !is_lost(second)
+            });
+        }
+        let pass = past(&[cpu()], &history)?;
+        Ok::<_, Error>(explained(&pass).1["range"].clone())
+    };
+    let range = |min: i32, max: i32| json!({"min": min, "max": max});
+    assert_eq!(of(|_| false).unwrap(), range(2, 4));
+    assert_eq!(of(|second| second == -30).unwrap(), range(4, 100));
+    let error = of(|second| (-150..0).contains(&second)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Prometheus has no samples of Deployment/web and its pods in the 2m30s before 2026-11-21T05:30:00Z"
+    );
+}
+
 /// The maximum that was read is the one of after the scrape, too.
 #[test]
 fn a_limit_that_was_raised_after_the_last_scrape_made_the_rescale() {

@@ -117,6 +117,7 @@ impl RecordTotals {
             proposal: None,
             ready: 0,
             is_answered: true,
+            is_off: false,
         };
         self.totals.add(before.unwrap_or(replicas), point);
     }

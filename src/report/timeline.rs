@@ -225,7 +225,7 @@ impl<'a> Played<'a> {
         let open = self
             .doubt()
             .map(|doubt| format!("Not certain: the course {doubt}. This is the most likely one."));
-        let off = passes.last().filter(|point| point.is_off()).map(|_| {
+        let off = passes.last().filter(|point| point.is_off).map(|_| {
             "At 0 the HPA is off, whatever the load, until something else sets 1 or more."
                 .to_owned()
         });

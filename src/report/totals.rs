@@ -16,6 +16,7 @@ pub(super) struct TotalsView {
     shortfall: f64,
     longest_short: Option<Stretch>,
     unanswered: f64,
+    off: f64,
     last: i32,
     settled: bool,
 }
@@ -44,6 +45,7 @@ impl From<&Totals> for TotalsView {
             shortfall: totals.shortfall(),
             longest_short: totals.longest_short(),
             unanswered: totals.unanswered().as_secs_f64(),
+            off: totals.off().as_secs_f64(),
             last: totals.last,
             settled: totals.is_settled,
         }
@@ -95,6 +97,7 @@ pub(super) fn sentence(totals: &Totals) -> String {
         ("wanting more than max", totals.above_max()),
         ("short of the proposal", totals.short()),
         ("without an answer", totals.unanswered()),
+        ("switched off at 0", totals.off()),
     ] {
         if !length.is_zero() {
             parts.push(format!("{what} for {}", long(length)));

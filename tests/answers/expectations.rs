@@ -507,6 +507,7 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
     }
     let most = "time,cpu\n0,20%\n1m,missing\n40m,0%\n";
     let few = "time,cpu\n0,20%\n5m,missing\n6m,20%\n20m,20%\n";
+    let slept = "time,cpu,replicas\n0,20%,2\n5m,20%,0\n10m,20%,2\n20m,20%,2\n";
     let tail = "time,cpu\n0,20%\n20m,missing\n";
     let all = "time,cpu\n0,missing\n10m,0%\n";
     // The other metric decides, as in the controller.
@@ -620,6 +621,9 @@ fn a_run_is_known_as_far_as_its_passes_have_answers() {
             Unknown,
             "anywhere from",
         ),
+        // The record slept, and not because of the spec.
+        (&growing(), slept, "run.lowest == 0", True, "0"),
+        (&growing(), slept, "run.short < 5m", True, ""),
         (&asleep, few, "run.highest == 0", Unknown, off),
         (&asleep, few, "run.short == 0s", Unknown, off),
         (&asleep, few, "run.unanswered == 0s", Unknown, off),

@@ -35,7 +35,7 @@ impl<'a> Compared<'a> {
                     format!("{hours} REPLICA-HOURS"),
                     format!("SHORT FOR {short}"),
                 ];
-                parts.extend(self.without_answer(replay));
+                parts.extend(self.open(replay));
                 (Tone::Stay, format!("REPLAY: {}", parts.join(", ")))
             }
             [candidate] => self.headline_of_one(candidate),
@@ -59,7 +59,7 @@ impl<'a> Compared<'a> {
                     before.to_uppercase()
                 ),
             }];
-            parts.extend(self.without_answer(totals));
+            parts.extend(self.open(totals));
             return (Tone::Stay, format!("{name}: {}", parts.join("; ")));
         }
         let (hours, before) = (totals.replica_hours(), replay.replica_hours());
@@ -77,7 +77,7 @@ impl<'a> Compared<'a> {
             (before, _) if before == short => format!("SHORT FOR {short} IN BOTH"),
             (before, _) => format!("SHORT FOR {short} INSTEAD OF {before}"),
         });
-        parts.extend(self.without_answer(totals));
+        parts.extend(self.open(totals));
         (tone, format!("{name}: {}", parts.join(", ")))
     }
 
@@ -116,6 +116,13 @@ impl<'a> Compared<'a> {
         } else {
             ("", format!("{least} TO {most}"), before)
         }
+    }
+
+    /// The time in which the run may have been short of pods.
+    fn open(&self, own: &Totals) -> impl Iterator<Item = String> {
+        let off = (!own.off().is_zero()).then(|| long(own.off()));
+        let off = off.map(|length| format!("SWITCHED OFF AT 0 FOR {length}"));
+        self.without_answer(own).into_iter().chain(off)
     }
 
     /// The time without an answer, if it differs from the replay's or is considerable.

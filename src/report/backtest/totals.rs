@@ -70,6 +70,7 @@ impl<'a> Compared<'a> {
             lengths(&columns, Totals::above_max),
         );
         add("Without an answer", lengths(&columns, Totals::unanswered));
+        add("Switched off at 0", lengths(&columns, Totals::off));
         [Part::Table(table), Part::Text(sentences)]
     }
 
@@ -134,6 +135,9 @@ impl<'a> Compared<'a> {
         row("rescales (reversals)", known(&rescales));
         if any(Totals::unanswered) {
             row("without an answer", of_runs(&|own| long(own.unanswered())));
+        }
+        if any(Totals::off) {
+            row("switched off at 0", of_runs(&|own| long(own.off())));
         }
         row("ends at", each(&|it| it.ends_at.clone()));
         table

@@ -99,16 +99,19 @@ impl Course<'_> {
 
     /// The pass in numbers.
     pub fn point(&self) -> Point {
+        let is_at_zero = self.decision.block() == Some(Block::AtZero);
         let is_answered = match self.decision.block() {
             // At 0, scaling is switched off, which is an answer.
-            Some(block) => block == Block::AtZero,
+            Some(_) => is_at_zero,
             None => !self.decision.is_unread() && !self.world.lacks_values(&self.decision),
         };
+        let asleep = self.player.sleeps[..self.next_sleep].last();
         Point {
             replicas: self.after(),
             proposal: self.decision.proposal,
             ready: self.world.ready(),
             is_answered,
+            is_off: is_at_zero && asleep.is_none_or(|(_, count)| *count != 0),
         }
     }
 

@@ -166,13 +166,9 @@ pub struct Point {
     /// Whether the pass used all metrics; otherwise it left the replicas alone because metrics were missing, or decided
     /// without the metrics that the load lacks.
     pub is_answered: bool,
-}
-
-impl Point {
-    /// Whether scaling is disabled at 0, so that the pass uses no metrics, whatever the load.
-    pub fn is_off(&self) -> bool {
-        self.replicas == 0 && self.proposal.is_none() && self.is_answered
-    }
+    /// Whether scaling is disabled at 0, so that the pass uses no metrics, whatever the load. False while the recorded
+    /// target had 0 replicas.
+    pub is_off: bool,
 }
 
 /// The change of the replicas by a pass.

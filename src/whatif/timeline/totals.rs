@@ -45,6 +45,8 @@ pub struct Totals {
     short: PassStretches,
     /// The total number of ready pods that were missing in those passes.
     pub(crate) short_passes: i128,
+    /// The number of passes at 0 with scaling disabled, other than where the recorded target had 0 replicas.
+    off_passes: usize,
     /// The passes of `short`, and passes without an answer or with scaling disabled at 0, which may have been short of
     /// pods.
     possibly_short: PassStretches,
@@ -189,12 +191,12 @@ impl Totals {
 
     /// Adds the next pass, with the replicas before it.
     pub(crate) fn add(&mut self, before: i32, pass: Point) {
-        let is_off = pass.is_off();
         let Point {
             replicas,
             proposal,
             ready,
             is_answered,
+            is_off,
         } = pass;
         self.last = replicas;
         self.ends_answered = is_answered;
@@ -225,6 +227,7 @@ impl Totals {
         if !is_answered {
             self.unanswered_passes.add(time);
         }
+        self.off_passes += usize::from(is_off);
         let missing = i128::from(proposal.unwrap_or(0)) - ready as i128;
         let is_short = missing > 0;
         self.short_passes += missing.max(0);
@@ -288,6 +291,11 @@ impl Totals {
     /// The time in which more than `maxReplicas` were proposed.
     pub fn above_max(&self) -> SignedDuration {
         self.length(self.above_max)
+    }
+
+    /// The time at 0 with scaling disabled, in which the target may have been short of pods.
+    pub fn off(&self) -> SignedDuration {
+        self.length(self.off_passes)
     }
 
     /// The time in which more replicas were proposed than there were ready pods.

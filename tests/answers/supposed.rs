@@ -684,6 +684,40 @@ fn candidates_that_make_different_pods_need_the_running_target() {
     assert_eq!(replicas.observed(), None);
 }
 
+/// Assumed pods of a StatefulSet have its ordinals, by which a partition spares them.
+#[test]
+fn assumed_pods_below_a_partition_stay() {
+    let set = |cpu: &str, partition: i32, start: i32| {
+        let mut target = deployment(3);
+        target["kind"] = "StatefulSet".into();
+        let container = &mut target["spec"]["template"]["spec"]["containers"][0];
+        container["resources"]["requests"]["cpu"] = cpu.into();
+        let strategy = json!({"rollingUpdate": {"partition": partition}});
+        let more = json!({"updateStrategy": strategy, "ordinals": {"start": start}});
+        build::with(target, &json!({ "spec": more }))
+    };
+    let mut hpa = web();
+    hpa["spec"]["scaleTargetRef"]["kind"] = "StatefulSet".into();
+    for (partition, start, replicas, names, expected) in [
+        // 2700m of 1500m is 180 %, of 2500m 108 %, and 3600m of 3000m are 120 %.
+        (0, 0, "3", ["web-0", "web-2"], 8),
+        (2, 0, "3", ["web-0", "web-2"], 5),
+        (2, 5, "3", ["web-5", "web-7"], 5),
+        (2, 5, "+1", ["web-5", "web-8"], 7),
+    ] {
+        let (own, changed) = (set("1", partition, start), set("500m", partition, start));
+        let candidate = candidate("a.yaml", &[hpa.clone(), changed]).expect("a candidate");
+        let flags = ["--cpu=900m".to_owned(), format!("--replicas={replicas}")];
+        let (input, mut assumptions) = suppose(&[hpa.clone(), own], &flags, &[]).expect("pods");
+        assumptions.replace_hpa(candidate);
+        let pass = Pass::run(apply(input, &assumptions).expect("an answer").0);
+        let pods = &pass.input.snapshot.pods;
+        let ends = [pods.first(), pods.last()].map(|pod| &*pod.expect("a pod").name);
+        let answer = (ends, pass.decision.proposal);
+        assert_eq!(answer, (names, Some(expected)), "{partition} {start}");
+    }
+}
+
 #[test]
 fn assumed_containers_are_told() {
     let app = "3, ready and alike, with no container but app, which requests 1 of cpu";

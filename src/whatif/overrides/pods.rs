@@ -16,7 +16,7 @@ use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::SupposedPods;
+use crate::snapshot::surroundings::{Ordinals, SupposedPods};
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 use crate::whatif::MAX_PODS;
 
@@ -614,14 +614,21 @@ fn add(
 
 /// Names for new pods that no pod has.
 fn new_names(snapshot: &Snapshot, model: &Pod, count: usize) -> Vec<Box<str>> {
-    let prefix = format!("{}-assumed-", model.name);
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    let (prefix, first) = if target.is_kind("StatefulSet") {
+        let ordinal = |pod: &Shared<Pod>| Ordinals::default().place(&target.name, &pod.name);
+        let highest = snapshot.pods.iter().filter_map(ordinal).max();
+        (format!("{}-", target.name), highest.map_or(0, |it| it + 1))
+    } else {
+        (format!("{}-assumed-", model.name), 1)
+    };
     let taken: HashSet<&str> = snapshot
         .pods
         .iter()
         .map(|pod| &*pod.name)
         .filter(|name| name.starts_with(&prefix))
         .collect();
-    (1..)
+    (first..)
         .map(|n| format!("{prefix}{n}").into_boxed_str())
         .filter(|name| !taken.contains(&**name))
         .take(count)

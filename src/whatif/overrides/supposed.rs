@@ -198,8 +198,15 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
         notes,
         ..
     } = input;
-    let prefix = format!("{}-assumed", snapshot.hpa.spec.scale_target_ref.name);
-    let pods = (1..=supposed.count).map(|n| Pod {
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    // A partition spares pods by their ordinals.
+    let (prefix, first) = if target.is_kind("StatefulSet") {
+        let stated = surroundings.workload(target).and_then(|it| it.ordinals);
+        (target.name.clone(), stated.unwrap_or_default().start)
+    } else {
+        (format!("{}-assumed", target.name), 1)
+    };
+    let pods = (first..first.saturating_add(supposed.count)).map(|n| Pod {
         name: format!("{prefix}-{n}").into(),
         ..pod.clone()
     });

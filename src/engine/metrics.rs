@@ -66,8 +66,13 @@ fn unfetched(api: &str, error: &str) -> MetricFailure<String> {
     ))
 }
 
-/// Returns how the controller's error begins about a metric that it could not get from the API.
-pub(crate) fn unable_to_get(source: MetricSource<'_>, namespace: &str, rules: Rules) -> String {
+/// Returns how the controller's error begins about a metric that it could not get from the API. The words for an object
+/// are those of 1.37 or those before.
+pub(crate) fn unable_to_get(
+    source: MetricSource<'_>,
+    namespace: &str,
+    object_words: bool,
+) -> String {
     match source {
         MetricSource::Resource(source) => unable_to_get_resource(&source.name),
         MetricSource::ContainerResource(source) => unable_to_get_resource(&source.name),
@@ -75,7 +80,7 @@ pub(crate) fn unable_to_get(source: MetricSource<'_>, namespace: &str, rules: Ru
         MetricSource::Object(source) => {
             let metric = &source.metric.name;
             let CrossVersionObjectReference { kind, name, .. } = &source.described_object;
-            if rules.object_words {
+            if object_words {
                 format!("unable to get metric {metric} on {kind} {namespace}/{name}: ")
             } else {
                 // The arguments of the controller's format are in this order, its separators are not.
@@ -136,7 +141,7 @@ impl<'s> MetricContext<'s> {
         stop: MetricFailure<String>,
     ) -> MetricFailure<String> {
         let namespace = &self.snapshot.hpa.namespace;
-        stop.wrap(|e| unable_to_get(source, namespace, self.rules) + &e)
+        stop.wrap(|e| unable_to_get(source, namespace, self.rules.object_words) + &e)
     }
 
     fn terms(&self) -> Terms<'_> {

@@ -388,6 +388,20 @@ fn a_metric_that_has_no_value() {
     let refused = "unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: \
                    pods.metrics.k8s.io is forbidden: User \"hpa\" cannot \
                    list resource \"pods\" in API group \"metrics.k8s.io\" in the namespace \"default\"";
+    let of_object = |asked: &str| {
+        let error = json!({"api": "custom", "message": "no", "denied": true});
+        let items = with_state(&object(build::value("10")), &json!({ "errors": [error] }));
+        let why = forbidden.replace("external", "custom");
+        let message = format!(
+            "unable to get metric queue{asked}unable to fetch metrics from custom metrics API: {why}"
+        );
+        says(
+            &items,
+            "SucceededGetScale",
+            "FailedGetObjectMetric",
+            &message,
+        )
+    };
     let of_containers = says(
         &state(&[container("app"), container("app")], &["90m"]),
         "SucceededGetScale",
@@ -439,6 +453,12 @@ fn a_metric_that_has_no_value() {
             of_two(queue(&build::average("20"))),
         ),
         ("is of the usage of two containers", of_containers),
+        ("is of an object", of_object(": Service on default s/")),
+        (
+            "is of an object, by 1.37",
+            of_object(" on Service default/s: "),
+        ),
+        ("is of another object", of_object(": Service on default t/")),
         (
             "is not the API's",
             unread(
@@ -499,6 +519,17 @@ fn a_metric_that_has_no_value() {
     is of one of two metrics of the name: as is of a right of the controller and of the user
     is of either of two metrics: none
     is of the usage of two containers: as is of a right of the controller
+    is of an object: warning, aside
+        hpa could not list queue.custom.metrics.k8s.io in the last pass, so nothing was scaled
+        - ScalingActive is False: unable to get metric queue: Service on default s/unable to fetch metrics from custom metrics API: queue.custom.metrics.k8s.io is forbidden: User "hpa" cannot list resource "queue" in API group "custom.metrics.k8s.io" in the namespace "default".
+        > Grant it the right with a role and a binding.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1/namespaces/default/services/s/queue --as=hpa
+    is of an object, by 1.37: warning, aside
+        hpa could not list queue.custom.metrics.k8s.io in the last pass, so nothing was scaled
+        - ScalingActive is False: unable to get metric queue on Service default/s: unable to fetch metrics from custom metrics API: queue.custom.metrics.k8s.io is forbidden: User "hpa" cannot list resource "queue" in API group "custom.metrics.k8s.io" in the namespace "default".
+        > Grant it the right with a role and a binding.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1/namespaces/default/services/s/queue --as=hpa
+    is of another object: none
     is not the API's: none
     has another reason: none
     "#);

@@ -18,7 +18,7 @@ pub struct UnschedulablePods {
     pub since: Option<Timestamp>,
     /// Whether the metrics, the spec or a rollout need more pods than have a node.
     pub are_needed: bool,
-    /// Whether a rollout needs them: it adds all of them before it removes others.
+    /// Whether only a rollout needs them, or adds all of them before it removes others.
     pub is_rollout: bool,
     /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
@@ -42,9 +42,11 @@ impl Kind for UnschedulablePods {
         let kept = placed_alone.proposal.map_or(usize::MAX, |proposal| {
             usize::try_from(proposal.max(least)).unwrap_or(0)
         });
-        let replacing = case.replacing(among(&pods)).len();
-        let are_needed = kept > placed.len() || kept == placed.len() && replacing > 0;
-        let is_rollout = are_needed && replacing == pods.len();
+        let replicas = case.decision.replicas_before().unwrap_or(i32::MAX);
+        let wanted = usize::try_from(replicas).unwrap_or(0);
+        let surplus = (pods.len() + placed.len()).saturating_sub(wanted);
+        let are_needed = kept > placed.len() || kept == placed.len() && surplus > 0;
+        let is_rollout = are_needed && (kept == placed.len() || surplus >= pods.len());
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
         let said = events.filter(|it| named.contains(&it.name));
@@ -406,19 +408,32 @@ mod tests {
     fn a_pod_that_waits_is_needed_for_the_load_or_a_rollout() {
         let nothing = "Nothing to do: the metrics propose no more pods than those with a node.";
         let add = "Add nodes, or lower maxReplicas.";
-        for (used, replicas, want) in [
-            ("80m", 4, "Add nodes."),
-            ("50m", 4, "Add nodes."),
-            ("20m", 4, nothing),
-            ("80m", 5, add),
-            ("40m", 5, nothing),
+        let one = &["web-4"][..];
+        // With maxUnavailable, a rollout has removed one before.
+        let two = &["web-3", "web-4"][..];
+        for (used, replicas, max, waiting, ready, want) in [
+            ("80m", 4, 10, one, "True", "Add nodes."),
+            ("80m", 4, 4, one, "True", "Add nodes."),
+            ("50m", 4, 10, one, "True", "Add nodes."),
+            ("50m", 4, 10, one, "False", "Add nodes."),
+            ("20m", 4, 10, one, "True", nothing),
+            ("80m", 5, 10, one, "True", add),
+            ("40m", 5, 10, one, "True", nothing),
+            ("80m", 4, 10, two, "True", add),
+            ("40m", 4, 10, two, "True", "Add nodes."),
+            ("20m", 4, 10, two, "True", nothing),
         ] {
-            let pods = unmeasured(state(&[cpu()], &[used; 5]), "web-4");
+            let pods = state(&[cpu()], &[used; 5]);
+            let pods = waiting.iter().fold(pods, |all, pod| unmeasured(all, pod));
             let scaled = with(&pods, "Scale", &json!({"spec": {"replicas": replicas}}));
+            let scaled = with_spec(&scaled, &json!({ "maxReplicas": max }));
             let waits = unscheduled("2026-11-21T05:45:00Z", "3 Insufficient cpu");
-            let items = with_pods(&scaled, &["web-4"], &waits);
+            let items = with_pods(&scaled, waiting, &waits);
+            // An old pod that is not ready is replaced, too.
+            let old = json!({"status": {"conditions": [{"type": "Ready", "status": ready}]}});
+            let items = with_pods(&items, &["web-0"], &old);
             let advice = said(Code::UnschedulablePods, &items).advice.text();
-            assert_eq!(advice, want, "{used} {replicas}");
+            assert_eq!(advice, want, "{used} {replicas} {max} {waiting:?} {ready}");
         }
     }
 

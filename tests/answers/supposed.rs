@@ -698,23 +698,39 @@ fn assumed_pods_below_a_partition_stay() {
     };
     let mut hpa = web();
     hpa["spec"]["scaleTargetRef"]["kind"] = "StatefulSet".into();
-    for (partition, start, replicas, names, expected) in [
+    let left = "StatefulSet/web leaves the pods below partition 2 as they are \
+                (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced";
+    for (partition, start, has_running, replicas, names, expected) in [
         // 2700m of 1500m is 180 %, of 2500m 108 %, and 3600m of 3000m are 120 %.
-        (0, 0, "3", ["web-0", "web-2"], 8),
-        (2, 0, "3", ["web-0", "web-2"], 5),
-        (2, 5, "3", ["web-5", "web-7"], 5),
-        (2, 5, "+1", ["web-5", "web-8"], 7),
+        (0, 0, true, "3", ["web-0", "web-2"], 8),
+        (2, 0, true, "3", ["web-0", "web-2"], 5),
+        (2, 5, true, "3", ["web-5", "web-7"], 5),
+        (2, 5, true, "+1", ["web-5", "web-8"], 7),
+        (2, 5, true, "-1", ["web-5", "web-6"], 3),
+        // 2700m of 2000m is 135 %: the candidate makes the pods, and a typed request of 1 changes the last of them.
+        (2, 5, false, "3", ["web-5", "web-7"], 6),
     ] {
         let (own, changed) = (set("1", partition, start), set("500m", partition, start));
         let candidate = candidate("a.yaml", &[hpa.clone(), changed]).expect("a candidate");
         let flags = ["--cpu=900m".to_owned(), format!("--replicas={replicas}")];
-        let (input, mut assumptions) = suppose(&[hpa.clone(), own], &flags, &[]).expect("pods");
-        assumptions.replace_hpa(candidate);
+        let documents = if has_running {
+            vec![hpa.clone(), own]
+        } else {
+            vec![hpa.clone()]
+        };
+        let flags = flags
+            .into_iter()
+            .chain((!has_running).then(|| "--request=cpu=1".to_owned()));
+        let candidates = std::slice::from_ref(&candidate);
+        let (input, mut assumptions) = suppose(&documents, flags, candidates).expect("pods");
+        assumptions.replace_hpa(candidate.clone());
         let pass = Pass::run(apply(input, &assumptions).expect("an answer").0);
         let pods = &pass.input.snapshot.pods;
         let ends = [pods.first(), pods.last()].map(|pod| &*pod.expect("a pod").name);
         let answer = (ends, pass.decision.proposal);
         assert_eq!(answer, (names, Some(expected)), "{partition} {start}");
+        let is_noted = notes_of(&pass).iter().any(|note| note == left);
+        assert_eq!(is_noted, partition == 2);
     }
 }
 

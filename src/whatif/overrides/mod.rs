@@ -272,11 +272,13 @@ impl Assumptions {
         let is_given = |place: usize| values.are_of(&metrics[place]);
         let is_stated = |name: &str| !matters(metrics, name, is_given);
         drop_known(snapshot, is_stated, notes);
-        if input.surroundings.supposed.is_some() {
-            // No pods run that a rollout would replace.
-            input
-                .notes
-                .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
+        let is_supposed = input.surroundings.supposed.is_some();
+        let leaves_some = matches!(replaced, Replacement::AllBut { .. });
+        if is_supposed {
+            // No pods run that a rollout would replace, but some may be assumed that it would leave.
+            input.notes.retain(|note| {
+                leaves_some || !matches!(note.subject, Subject::RolloutFirst { .. })
+            });
             // Nothing was observed but the contents of the manifest.
             for own in &mut overrides {
                 own.is_observable &= own.observed.is_some();
@@ -284,7 +286,7 @@ impl Assumptions {
         }
         for note in &mut input.notes {
             if let Subject::RolloutFirst { target } = &note.subject {
-                note.text = requests::rollout_first(target, replaced);
+                note.text = requests::rollout_first(target, replaced, is_supposed);
             }
         }
         input.keep_observed(&was);

@@ -475,8 +475,13 @@ fn scale_to(
         .collect();
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
-        // The last of the list go: by name, but pods that do not count come after all that do.
-        pods.sort_by_key(|pod| uncounted.contains(&pod.name));
+        // The last of the list go: by name, but pods that do not count come after all that do. A StatefulSet removes
+        // the highest ordinals, whatever their state.
+        let has_ordinals = snapshot.hpa.spec.scale_target_ref.is_kind("StatefulSet");
+        pods.sort_by_key(|pod| {
+            let ordinal = Pod::ordinal(&pod.name).filter(|_| has_ordinals);
+            (ordinal, !has_ordinals && uncounted.contains(&pod.name))
+        });
         let gone: Names<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         remove_pods(snapshot, |pod| gone.contains(&pod.name));
     } else if pods.len() < wanted {
@@ -510,7 +515,7 @@ pub(in crate::whatif) fn newest<'p>(
     pods: impl Iterator<Item = &'p Shared<Pod>>,
     target: &CrossVersionObjectReference,
 ) -> Option<&'p Shared<Pod>> {
-    let has_ordinals = target.kind == "StatefulSet";
+    let has_ordinals = target.is_kind("StatefulSet");
     let own = pods.filter(|pod| pod.is_active() && !pod.is_foreign);
     own.max_by_key(|pod| {
         let ordinal = Pod::ordinal(&pod.name).filter(|_| has_ordinals);
@@ -617,8 +622,8 @@ fn new_names(snapshot: &Snapshot, model: &Pod, count: usize) -> Vec<Box<str>> {
     let target = &snapshot.hpa.spec.scale_target_ref;
     let (prefix, first) = if target.is_kind("StatefulSet") {
         let ordinal = |pod: &Shared<Pod>| Ordinals::default().place(&target.name, &pod.name);
-        let highest = snapshot.pods.iter().filter_map(ordinal).max();
-        (format!("{}-", target.name), highest.map_or(0, |it| it + 1))
+        let lowest = snapshot.pods.iter().filter_map(ordinal).min();
+        (format!("{}-", target.name), lowest.unwrap_or(0))
     } else {
         (format!("{}-assumed-", model.name), 1)
     };

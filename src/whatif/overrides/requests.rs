@@ -341,15 +341,15 @@ pub(super) fn set_requests(
 
 /// Notes that a rollout of a target comes first, in a rolling update unless something else is known.
 pub(super) fn replace_first(target: String, notes: &mut Vec<Note>) {
-    let text = rollout_first(&target, Replacement::Rolling);
+    let text = rollout_first(&target, Replacement::Rolling, false);
     let note = Note::about(Subject::RolloutFirst { target }, text);
     if !notes.contains(&note) {
         notes.push(note);
     }
 }
 
-/// Returns the text for what has to happen before the answer applies.
-pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
+/// Returns the text for what has to happen before the answer applies. Of assumed pods, nothing is observed.
+pub(super) fn rollout_first(target: &str, how: Replacement, are_assumed: bool) -> String {
     let first = match how {
         Replacement::Rolling => {
             format!("a rollout of {target} has to replace the pods first")
@@ -389,6 +389,9 @@ pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
             )
         }
     };
+    if are_assumed {
+        return first;
+    }
     format!("{first}; the new ones are assumed to use what the observed ones do")
 }
 

@@ -19,6 +19,7 @@ use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::requests::as_pod;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
@@ -123,7 +124,20 @@ pub fn suppose_pods(
     };
     notes.extend(running.and_then(|own| some_not_ready(own, &assumptions.pods)));
     notes.extend(workload.and_then(template_elsewhere));
-    place(input, &pod, scale, supposed);
+    // A partition spares pods by their ordinals.
+    let (prefix, first) = if target.is_kind("StatefulSet") {
+        let ordinals = workload.and_then(|own| own.ordinals).unwrap_or_default();
+        (target.name.clone(), ordinals.start)
+    } else {
+        (format!("{}-assumed", target.name), 1)
+    };
+    let numbers = first..first.saturating_add(supposed.count);
+    let pods = numbers.map(|number| Pod {
+        name: format!("{prefix}-{number}").into(),
+        ..pod.clone()
+    });
+    let pods = pods.map(Into::into).collect();
+    place(input, pods, scale, supposed);
     Ok(())
 }
 
@@ -189,7 +203,7 @@ fn unknown_replicas(
 }
 
 /// Puts pods into the input, and adjusts everything that depends on their number.
-fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
+fn place(input: &mut Input, pods: Vec<Shared<Pod>>, scale: Scale, supposed: SupposedPods) {
     let was = input.snapshot.clone();
     let Input {
         snapshot,
@@ -198,19 +212,7 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
         notes,
         ..
     } = input;
-    let target = &snapshot.hpa.spec.scale_target_ref;
-    // A partition spares pods by their ordinals.
-    let (prefix, first) = if target.is_kind("StatefulSet") {
-        let stated = surroundings.workload(target).and_then(|it| it.ordinals);
-        (target.name.clone(), stated.unwrap_or_default().start)
-    } else {
-        (format!("{}-assumed", target.name), 1)
-    };
-    let pods = (first..first.saturating_add(supposed.count)).map(|n| Pod {
-        name: format!("{prefix}-{n}").into(),
-        ..pod.clone()
-    });
-    snapshot.pods = pods.map(Into::into).collect();
+    snapshot.pods = pods;
     let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
     for rival in rivals {
         let hpa = Some(rival.key());

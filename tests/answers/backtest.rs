@@ -1275,20 +1275,30 @@ fn a_target_that_is_woken_is_not_switched_off() {
     ];
     let mut state = tempfile::NamedTempFile::with_suffix(".json").unwrap();
     state.write_all(build::list(items).as_bytes()).unwrap();
-    let text = |replicas: i32| {
-        let trace = format!(
-            "time,queue,replicas\n{START},0,0\n2026-11-21T06:01:00Z,50,{replicas}\n\
-             2026-11-21T06:05:00Z,50,{replicas}\n"
-        );
+    let text = |counts: [&str; 3]| {
+        let rows = [0, 1, 2, 5].map(|minute: usize| {
+            let load = if minute < 2 { 0 } else { 50 };
+            format!("{minute}m,{load},{}\n", counts[minute.min(2)])
+        });
         let ran = run(program()
             .args(["predict", "web", "--trace=-", "-f"])
             .arg(state.path())
-            .write_stdin(trace));
+            .write_stdin(format!("time,queue,replicas\n{}", rows.concat())));
         ran.stdout
     };
     let off = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
-    assert!(text(0).contains(off));
-    assert!(text(3).contains("REPLAY: ") && !text(3).contains(off));
+    assert!(text(["0"; 3]).contains(off));
+    let slept = text(["0", "0", "3"]);
+    assert!(slept.contains("REPLAY: ") && !slept.to_lowercase().contains("switched off"));
+    // Before the record begins, the replay is at 0 by itself.
+    let was_off = text(["", "0", "3"]);
+    assert!(
+        was_off.contains(", SWITCHED OFF AT 0 FOR 1m\n"),
+        "{was_off}"
+    );
+    let mut rows = was_off.lines();
+    let row = rows.find(|line| line.starts_with("switched off at 0"));
+    assert!(row.is_some_and(|row| row.ends_with("  1m")), "{was_off}");
 }
 
 /// In a replay that goes to 0 because the record does, the check leaves out those passes and what follows them.

@@ -893,18 +893,30 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
 #[test]
 fn a_pass_in_a_lost_scrape_of_the_state_is_open() {
     let of = |is_lost: fn(i64) -> bool| {
-        let mut history = scraped(&history(), &(-720..=120), 120);
-        for samples in [&mut history.replicas, &mut history.scrapes] {
+        let mut history = history();
+        let of_pods = history.pods.iter_mut().flat_map(|pod| {
+            let phases = pod.phases.iter_mut().map(|(_, samples)| samples);
+            phases.chain([&mut pod.seen, &mut pod.ready, &mut pod.ready_time])
+        });
+        let of_target = [
+            &mut history.replicas,
+            &mut history.status_replicas,
+            &mut history.min,
+            &mut history.max,
+            &mut history.scrapes,
+        ];
+        for samples in of_target.into_iter().chain(of_pods) {
             *samples = only(samples, |second| {
                 second.rem_euclid(60) == 30 && !is_lost(second)
             });
         }
-        let pass = past(&[cpu()], &history)?;
+        // Two pods at 80 % stay.
+        let pass = past(&[build::resource("cpu", &build::utilization(80))], &history)?;
         Ok::<_, Error>(explained(&pass).1["range"].clone())
     };
     let range = |min: i32, max: i32| json!({"min": min, "max": max});
-    assert_eq!(of(|_| false).unwrap(), range(2, 4));
-    assert_eq!(of(|second| second == -30).unwrap(), range(4, 100));
+    assert_eq!(of(|_| false).unwrap(), range(2, 2));
+    assert_eq!(of(|second| second == -30).unwrap(), range(2, 100));
     let error = of(|second| (-150..0).contains(&second)).unwrap_err();
     assert_eq!(
         error.to_string(),

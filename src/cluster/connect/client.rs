@@ -39,10 +39,9 @@ pub(crate) struct ClientSource {
 impl ClientSource {
     /// Uses only the server and the headers of `config`.
     pub(super) fn new(config: &kube::Config, connector: Connector) -> kube::Result<Self> {
-        let headers = config.extra_headers_layer()?;
         Ok(Self {
             server: config.base_uri_layer(),
-            headers,
+            headers: config.extra_headers_layer()?,
             connector,
         })
     }

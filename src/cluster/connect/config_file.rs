@@ -211,12 +211,15 @@ fn entries<T: DeserializeOwned>(
     content: fn(NamedEntry) -> Value,
 ) -> Result<BTreeMap<String, T>, String> {
     let mut entries = BTreeMap::new();
-    for (place, entry) in list.into_iter().enumerate() {
-        let entry: NamedEntry = typed(&entry, &format!("{field}[{place}]"))?;
+    for (number, entry) in list.into_iter().enumerate() {
+        let place = format!("{field}[{number}]");
+        let entry: NamedEntry = typed(&entry, &place)?;
         let name = entry.name.clone();
-        let content = typed(&content(entry), &format!("{field}[{place}]"))?;
-        if entries.insert(name.clone(), content).is_some() {
-            return Err(format!("{field}[{place}] has the name of another one"));
+        if entries
+            .insert(name, typed(&content(entry), &place)?)
+            .is_some()
+        {
+            return Err(format!("{place} has the name of another one"));
         }
     }
     Ok(entries)

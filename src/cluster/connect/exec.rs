@@ -18,6 +18,7 @@ use super::look_path::{Unfound, look_path};
 use super::plugin_policy::Policy;
 use super::tls::Identity;
 use crate::apimachinery::json;
+use crate::cluster::http::status::one_line;
 #[cfg(unix)]
 use crate::cluster::signals::ProcessGroup;
 use crate::error::Error;
@@ -112,7 +113,8 @@ pub(crate) async fn run_within(
         }
         _ => env.interactive,
     };
-    policy.check(&exec.command, env)?;
+    let name = &exec.command;
+    policy.check(name, env)?;
     let mut command = plugin_command(exec, cluster, interactive, env)?;
     // In a separate process group, the plugin ends with its children, but cannot read from the terminal.
     #[cfg(unix)]
@@ -126,7 +128,7 @@ pub(crate) async fn run_within(
     #[cfg(not(unix))]
     let spawned = command.spawn().map(|child| (child, ()));
     let (mut child, group) = spawned.map_err(|e| PluginFault {
-        cause: format!("exec: executable {}: {}", exec.command, words(&e)),
+        cause: format!("exec: executable {name}: {}", words(&e)),
         // The plugin itself has been found.
         hint: (e.kind() == std::io::ErrorKind::NotFound).then(|| {
             "the file exists, but the interpreter in its first line, or its loader, does not"
@@ -145,12 +147,9 @@ pub(crate) async fn run_within(
         .await
         .map_err(|_| {
             let seconds = limit.as_secs();
-            format!(
-                "exec: executable {} did not respond within {seconds}s",
-                exec.command
-            )
+            format!("exec: executable {name} did not respond within {seconds}s")
         })?
-        .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
+        .map_err(|e| format!("exec: executable {name}: {}", words(&e)))?;
     // The plugin may have left behind an agent that keeps its credentials.
     #[cfg(unix)]
     if let Some(group) = group {
@@ -159,13 +158,11 @@ pub(crate) async fn run_within(
     #[cfg(not(unix))]
     let () = group;
     if output.len() as u64 > LONGEST {
-        let command = &exec.command;
-        return Err(format!("exec: executable {command} printed more than 1 MiB").into());
+        return Err(format!("exec: executable {name} printed more than 1 MiB").into());
     }
     if !status.success() {
         let code = status.code().unwrap_or(-1);
-        let command = &exec.command;
-        return Err(format!("exec: executable {command} failed with exit code {code}").into());
+        return Err(format!("exec: executable {name} failed with exit code {code}").into());
     }
     read(&output, exec).map_err(PluginFault::from)
 }
@@ -225,15 +222,8 @@ fn not_run(exec: &Exec, why: &Unfound) -> PluginFault {
 fn installing(exec: &Exec) -> String {
     match exec.install_hint.trim() {
         "" => "the credential plugin named in the kubeconfig is not installed".to_owned(),
-        hint => readable(hint),
+        hint => one_line(hint),
     }
-}
-
-/// Makes a hint printable: it is text from outside, so it becomes one line, without control characters.
-fn readable(hint: &str) -> String {
-    let words: Vec<&str> = hint.split_whitespace().collect();
-    let line = words.join(" ");
-    line.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// Returns `KUBERNETES_EXEC_INFO`, the plugin's input.
@@ -289,6 +279,7 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
 
 /// Reads a plugin's output; the error says what is missing, not what was there.
 fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
+    let command = &exec.command;
     // As in client-go, it may also be YAML, or repeat keys.
     let as_yaml = || {
         let first = documents(&mut &*output).next()?.ok()?;
@@ -297,10 +288,7 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
     let answer = json::read(output).ok().or_else(as_yaml);
     let answer = answer
         .filter(|answer: &ExecCredential| matches!(&*answer.kind, "" | "ExecCredential"))
-        .ok_or_else(|| {
-            let command = &exec.command;
-            format!("exec: executable {command} did not print an ExecCredential")
-        })?;
+        .ok_or_else(|| format!("exec: executable {command} did not print an ExecCredential"))?;
     if answer.api_version != exec.api_version {
         // The version comes from the plugin, and is shown only if it is one of the known ones.
         let theirs = VERSIONS
@@ -320,7 +308,6 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
         .as_ref()
         .is_some_and(|token| HeaderValue::from_str(token.expose()).is_err())
     {
-        let command = &exec.command;
         return Err(format!(
             "exec: executable {command} returned a token with a newline or another control \
              character, so it cannot be sent"

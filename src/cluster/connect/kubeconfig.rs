@@ -40,7 +40,7 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
     let mut loaded = Loaded::default();
     for path in standard_paths(env) {
         match read(&path)? {
-            Some(config) => merge(&mut loaded.config, config),
+            Some(config) => loaded.config = merge(loaded.config, config),
             None => loaded.missing.push(path.clone()),
         }
         loaded.tried.push(path);
@@ -143,17 +143,12 @@ pub(crate) fn words(e: &io::Error) -> String {
 
 /// Merges two files: the earlier one takes precedence, with its whole entry for each name; the current
 /// context is the first one that is set.
-fn merge(into: &mut Kubeconfig, later: Kubeconfig) {
-    if into.current_context.is_empty() {
-        into.current_context = later.current_context;
+fn merge(mut earlier: Kubeconfig, mut later: Kubeconfig) -> Kubeconfig {
+    if !earlier.current_context.is_empty() {
+        later.current_context = earlier.current_context;
     }
-    for (name, context) in later.contexts {
-        into.contexts.entry(name).or_insert(context);
-    }
-    for (name, cluster) in later.clusters {
-        into.clusters.entry(name).or_insert(cluster);
-    }
-    for (name, user) in later.users {
-        into.users.entry(name).or_insert(user);
-    }
+    later.contexts.append(&mut earlier.contexts);
+    later.clusters.append(&mut earlier.clusters);
+    later.users.append(&mut earlier.users);
+    later
 }

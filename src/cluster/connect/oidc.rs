@@ -73,7 +73,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use jiff::Timestamp;
 
-    use super::id_token;
+    use super::{BTreeMap, id_token};
     use crate::secret::Secret;
 
     #[test]
@@ -124,9 +124,8 @@ mod tests {
                 Err(("not a valid JWT", "log in again")),
             ),
         ] {
-            let mut config = [("id-token".to_owned(), Secret::new(&*token))].into();
+            let mut config = BTreeMap::from([("id-token".to_owned(), Secret::new(&*token))]);
             if refreshes {
-                let config: &mut std::collections::BTreeMap<_, _> = &mut config;
                 config.insert("refresh-token".to_owned(), Secret::new("s3cr3t-r"));
             }
             let now = Timestamp::from_second(1_000_000_000).unwrap();

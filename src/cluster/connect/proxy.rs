@@ -211,11 +211,10 @@ fn in_network(address: IpAddr, network: IpAddr, bits: u32) -> bool {
         (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), u128::BITS),
         _ => return false,
     };
-    match width.checked_sub(bits) {
-        Some(rest) if rest < u128::BITS => own >> rest == other >> rest,
-        Some(_) => true,
-        None => false,
-    }
+    // A shift by all bits leaves nothing to compare.
+    width
+        .checked_sub(bits)
+        .is_some_and(|rest| own.checked_shr(rest) == other.checked_shr(rest))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! `DeferredLoadingClientConfig` and `validation.go` of client-go's `clientcmd`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::config_file::{Cluster, Context, User};
 use super::environment::Environment;
@@ -29,7 +28,7 @@ pub(crate) fn resolve(
     env: &Environment,
 ) -> Result<Endpoint, Error> {
     let config = &loaded.config;
-    let context_flag = given(flags.context.as_ref());
+    let context_flag = given(&flags.context);
     let context_name = context_flag.unwrap_or(&config.current_context);
     let context = match config.contexts.get(context_name) {
         Some(context) => context.clone(),
@@ -44,8 +43,8 @@ pub(crate) fn resolve(
             return Err(Error::bare(message).hint(listed("--context", &config.contexts)));
         }
     };
-    let cluster_name = given(flags.cluster.as_ref()).unwrap_or(&context.cluster);
-    let user_name = given(flags.user.as_ref()).unwrap_or(&context.user);
+    let cluster_name = given(&flags.cluster).unwrap_or(&context.cluster);
+    let user_name = given(&flags.user).unwrap_or(&context.user);
     // kubectl falls back to localhost:8080, or to no user, if a context names something that does not exist.
     let user = match config.users.get(user_name) {
         Some(user) => user.clone(),
@@ -63,7 +62,7 @@ pub(crate) fn resolve(
         cluster,
         user,
         user_name: user_name.to_owned(),
-        namespace: String::new(),
+        ..Endpoint::default()
     };
     let mut target = Endpoint {
         cluster: with_cluster_flags(entries.cluster.clone(), flags),
@@ -80,7 +79,7 @@ pub(crate) fn resolve(
             _ => return Err(no_server(cluster_name, loaded, nothing)),
         }
     }
-    target.namespace = given(flags.namespace.as_ref())
+    target.namespace = given(&flags.namespace)
         .or(Some(context.namespace.as_str()).filter(|name| !name.is_empty()))
         .map(str::to_owned)
         // In a pod, kubectl prefers the pod's namespace even if a kubeconfig names the cluster.
@@ -127,12 +126,12 @@ fn is_empty(entries: &Endpoint) -> bool {
     entries.cluster == Cluster::default() && entries.user == User::default()
 }
 
-fn given(flag: Option<&String>) -> Option<&str> {
-    flag.map(String::as_str).filter(|text| !text.is_empty())
+fn given(flag: &Option<String>) -> Option<&str> {
+    flag.as_deref().filter(|text| !text.is_empty())
 }
 
 /// Replaces a field by a flag, if that is given. Returns whether it is.
-fn set(field: &mut String, flag: Option<&String>) -> bool {
+fn set(field: &mut String, flag: &Option<String>) -> bool {
     let given = given(flag);
     if let Some(text) = given {
         text.clone_into(field);
@@ -187,12 +186,12 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
 }
 
 fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster {
-    if set(&mut cluster.server, flags.server.as_ref()) {
+    if set(&mut cluster.server, &flags.server) {
         // The name of the kubeconfig's server does not apply to this one.
         cluster.tls_server_name.clear();
     }
-    set(&mut cluster.tls_server_name, flags.tls_server_name.as_ref());
-    let authority = given(flags.certificate_authority.as_ref());
+    set(&mut cluster.tls_server_name, &flags.tls_server_name);
+    let authority = given(&flags.certificate_authority);
     let insecure = flags.insecure_skip_tls_verify == Some(true);
     if insecure || authority.is_some() {
         cluster.insecure_skip_tls_verify = insecure;
@@ -206,18 +205,17 @@ fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster 
 }
 
 fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
-    let certificate = flags.client_certificate.as_ref();
-    if set(&mut user.client_certificate, certificate) {
+    if set(&mut user.client_certificate, &flags.client_certificate) {
         user.client_certificate_data.clear();
     }
-    if set(&mut user.client_key, flags.client_key.as_ref()) {
+    if set(&mut user.client_key, &flags.client_key) {
         user.client_key_data = Secret::default();
     }
     if let Some(token) = flags.token.as_ref().filter(|token| !token.is_empty()) {
         user.token = token.clone();
     }
-    set(&mut user.impersonate, flags.impersonate.as_ref());
-    set(&mut user.impersonate_uid, flags.impersonate_uid.as_ref());
+    set(&mut user.impersonate, &flags.impersonate);
+    set(&mut user.impersonate_uid, &flags.impersonate_uid);
     if !flags.impersonate_groups.is_empty() {
         user.impersonate_groups
             .clone_from(&flags.impersonate_groups);
@@ -302,7 +300,7 @@ fn readable(what: &str, path: &str, name: &str, faults: &mut Vec<String>) {
     if path.is_empty() {
         return;
     }
-    if let Err(e) = std::fs::File::open(Path::new(path)) {
+    if let Err(e) = std::fs::File::open(path) {
         let cause = words(&e);
         faults.push(format!(
             "unable to read {what} {path} for {name} due to open {path}: {cause}"

@@ -43,7 +43,9 @@ impl Tls {
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(Unverified)),
             Some(roots) => builder.with_root_certificates(roots),
-            None => builder.with_platform_verifier().map_err(|e| no_root(&e))?,
+            None => builder
+                .with_platform_verifier()
+                .map_err(|e| unusable(format!("failed to add a root certificate: {e}")))?,
         };
         let config = match identity {
             None => verifying.with_no_client_auth(),
@@ -103,10 +105,6 @@ fn unusable_identity(e: rustls::Error) -> Error {
         _ => USER.to_owned(),
     };
     unusable(format!("invalid client certificate: {cause}")).hint(hint)
-}
-
-fn no_root(e: &rustls::Error) -> Error {
-    unusable(format!("failed to add a root certificate: {e}"))
 }
 
 /// A user's certificates and private key, in PEM.
@@ -499,12 +497,11 @@ mod tests {
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
             STANDARD.encode(der)
         );
-        let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         let version = "it must be of X.509 version 3: ";
         let user = "see the flags, or the user of the context in the kubeconfig";
         for (certificate, cause, hint) in [
             (&*certificate, "UnsupportedCertVersion", version),
-            (broken, "BadEncoding", ""),
+            (CERTIFICATE, "BadEncoding", ""),
         ] {
             let identity = Identity {
                 certificate: certificate.to_owned(),

@@ -36,9 +36,8 @@ const LONGEST_LINE: usize = 200;
 /// The maximum length of a Status text that is kept: more than any condition of an object shows.
 const LONGEST_TEXT: usize = 8 << 10;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct Status {
     kind: String,
     status: String,
@@ -65,10 +64,7 @@ impl ApiStatus {
 
     /// Returns the start of the body in one line.
     pub(crate) fn line(&self) -> String {
-        let words: Vec<&str> = self.body.split_whitespace().collect();
-        let line = words.join(" ");
-        let safe = line.chars().filter(|letter| !letter.is_control());
-        safe.take(LONGEST_LINE).collect()
+        one_line(&self.body).chars().take(LONGEST_LINE).collect()
     }
 
     /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text
@@ -104,12 +100,18 @@ impl ApiStatus {
             code,
             reason: reason.to_owned(),
             message: sent.struck_from(format!("{message}{}", asked(method, path))),
-            from_server: false,
             body: cut(text.to_owned()),
             html: media == "text/html" || text.starts_with('<'),
-            has_audit_id: false,
+            ..Self::default()
         }
     }
+}
+
+/// Returns a text from outside in one line, without control characters.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    line.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// Returns the part of a server's text that is kept: first the secrets that were sent are removed, and then

@@ -13,8 +13,7 @@ use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
 use crate::error::listed;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::neighbour::UnknownSelector;
-use crate::snapshot::neighbour::WhyUnknownSelector;
+use crate::snapshot::neighbour::{UnknownSelector, WhyUnknownSelector};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Meta;
 use crate::snapshot::selection::Selection;
@@ -118,7 +117,8 @@ impl Fetch<'_> {
             wanted: true,
             notes: hpa
                 .as_ref()
-                .map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone()),
+                .map(|hpa| hpa.notes.clone())
+                .unwrap_or_default(),
             hpa: hpa
                 .map(HpaObject::into_hpa)
                 .map_err(|cause| self.unreadable(path, cause)),

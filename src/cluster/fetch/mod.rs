@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::{Either, FutureExt, LocalBoxFuture, Shared, select};
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
@@ -380,7 +380,7 @@ impl Fetch<'_> {
     }
 
     /// Requests an object of a kind; an empty kind accepts any object.
-    pub(super) async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
+    pub(super) async fn json<T: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
         kind: &str,
@@ -392,7 +392,7 @@ impl Fetch<'_> {
     }
 
     /// Requests one of several answers as the controller does; the outcome is the controller's.
-    async fn metrics_json<T: for<'de> Deserialize<'de> + Send + 'static>(
+    async fn metrics_json<T: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
         kind: &'static str,
@@ -414,7 +414,7 @@ impl Fetch<'_> {
         let path = hpa_path(self.namespace, name);
         let response = self.session.get(&path).await?;
         let asked = [self.namespace, name].map(str::to_owned);
-        let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
+        let admit = move |body: &[u8]| admitted(body, &asked);
         let mut object = self.session.object(&response, admit).await?;
         let notes = std::mem::take(&mut object.notes);
         Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
@@ -436,9 +436,9 @@ fn hpas_path(namespace: Option<&str>) -> String {
 }
 
 /// Reads the HPA of a namespace and name in the answer of a server.
-pub(in super::super) fn admitted(text: &str, asked: &[String; 2]) -> Result<HpaObject, String> {
+pub(in super::super) fn admitted(body: &[u8], asked: &[String; 2]) -> Result<HpaObject, String> {
     let [namespace, name] = asked;
-    let object = accepted(admit::admit(text, namespace, rules()))?;
+    let object = accepted(admit::admit(&json::text(body)?, namespace, rules()))?;
     let ObjectMeta {
         namespace: stated,
         name: found,
@@ -463,12 +463,11 @@ fn rules() -> AdmissionRules {
 }
 
 fn keep_each_once(notes: &mut Vec<Note>) {
-    let mut told = Vec::new();
-    notes.retain(|note| {
-        let is_first = !told.contains(note);
-        told.push(note.clone());
-        is_first
-    });
+    for note in std::mem::take(notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
 }
 
 /// Returns an HPA that a server has accepted.

@@ -120,10 +120,7 @@ pub(super) async fn answer(
         let listed = Listed {
             namespace: item.namespace.clone(),
             name: item.name.clone(),
-            reference: item
-                .hpa
-                .as_ref()
-                .map_or_else(|_| String::new(), Hpa::reference),
+            reference: item.hpa.as_ref().map(Hpa::reference).unwrap_or_default(),
             result: observed
                 .map(|observed| namespace.complete(observed, optional))
                 .map_err(Error::from),

@@ -28,7 +28,7 @@ pub(super) struct SharingList<T> {
 
 impl<T> SharingList<T> {
     pub(super) fn items(self) -> Vec<Shared<T>> {
-        self.items.map_or_else(Vec::new, |items| items.0)
+        self.items.map(|items| items.0).unwrap_or_default()
     }
 }
 

@@ -320,9 +320,7 @@ impl SurroundingAnswers {
             self.leave_out(wish, UnknownFactCause::Late);
         }
         let listed = list.await;
-        for wish in wishes {
-            self.0.borrow_mut().remove(&wish.path);
-        }
+        wishes.for_each(|wish| self.forget(wish));
         listed
     }
 
@@ -368,7 +366,9 @@ impl SurroundingAnswers {
     pub(super) fn take(&self, wish: &Wish) -> Objects {
         let mut answers = self.0.borrow_mut();
         let answer = answers.get_mut(&wish.path);
-        answer.map_or_else(Objects::default, |it| std::mem::take(&mut it.objects))
+        answer
+            .map(|it| std::mem::take(&mut it.objects))
+            .unwrap_or_default()
     }
 }
 

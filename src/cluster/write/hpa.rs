@@ -48,7 +48,7 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let response = session.get(&path).await?;
     let asked = [hpa.namespace.clone(), hpa.name.clone()];
     let read = session.object(&response, move |body| {
-        let hpa = admitted(&json::text(body)?, &asked)?.into_hpa();
+        let hpa = admitted(body, &asked)?.into_hpa();
         Ok(Read {
             hpa,
             object: json::read(body)?,
@@ -126,7 +126,7 @@ impl Write for StatusWrite<'_> {
             .write(Method::Put, &path, object.to_string().as_bytes())
             .await?;
         let asked = [before.namespace.clone(), before.name.clone()];
-        let admit = move |body: &[u8]| admitted(&json::text(body)?, &asked);
+        let admit = move |body: &[u8]| admitted(body, &asked);
         let after = session.object(&response, admit).await?.into_hpa();
         // An unchanged status is not stored, and neither is anything in a dry run.
         let stays = self.dry_run || json!(before.status) == json!(self.status);

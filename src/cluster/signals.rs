@@ -42,7 +42,7 @@ pub fn on_signal(action: impl FnMut(u8) + Send + 'static) {
 
 /// Starts listening to signals; by default, they still end the program. Returns the action on them.
 fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
-    let mut action = action_lock();
+    let mut action = lock(&ACTION);
     if action.is_none() {
         // On a separate thread, which is not held up by anything that blocks the others, such as a full pipe.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -55,7 +55,7 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
         thread::spawn(move || {
             runtime.block_on(async {
                 while let Some(code) = raised.next().await {
-                    let mut action = action_lock();
+                    let mut action = lock(&ACTION);
                     #[cfg(unix)]
                     end_groups();
                     if let Some(act) = &mut *action {
@@ -85,14 +85,14 @@ impl ProcessGroup {
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        groups_lock().push(pid);
+        lock(&GROUPS).push(pid);
         Ok((child, Self(pid)))
     }
 
     /// Leaves the processes of the group running. If a signal ended the group, this waits for the signal to end
     /// the program as well, because the group's unfinished work is no failure of its own.
     pub(crate) async fn release(self) {
-        if groups_lock()
+        if lock(&GROUPS)
             .extract_if(.., |pid| *pid == self.0)
             .next()
             .is_none()
@@ -105,7 +105,7 @@ impl ProcessGroup {
 #[cfg(unix)]
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        let mut groups = groups_lock();
+        let mut groups = lock(&GROUPS);
         if groups.contains(&self.0) {
             groups.retain(|pid| *pid != self.0);
             end(self.0);
@@ -115,7 +115,7 @@ impl Drop for ProcessGroup {
 
 #[cfg(unix)]
 fn end_groups() {
-    groups_lock().drain(..).for_each(end);
+    lock(&GROUPS).drain(..).for_each(end);
 }
 
 /// Ends all processes of a group, if any are left.
@@ -124,13 +124,8 @@ fn end(group: Pid) {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
 }
 
-#[cfg(unix)]
-fn groups_lock() -> MutexGuard<'static, Vec<Pid>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn action_lock() -> MutexGuard<'static, Option<Action>> {
-    ACTION.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The signals that the program receives. Once this is dropped, they end the program again.
@@ -145,8 +140,7 @@ impl Signals {
         let mut action = listening().map_err(unheard)?;
         // The action that ends the program if no one receives the signal.
         let before = Arc::new(Mutex::new(action.take()));
-        let act = move |code: u8| match &mut *before.lock().unwrap_or_else(PoisonError::into_inner)
-        {
+        let act = move |code: u8| match &mut *lock(&before) {
             Some(act) => act(code),
             None => exit(code.into()),
         };

@@ -487,10 +487,11 @@ impl<'t> Try<'t> {
     /// Returns the failure in an answer without success.
     fn unsuccessful(&self, parts: &Parts, body: Packed) -> FailedTry {
         // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
-        let whole = |body: &[u8]| json::text(body).map_or_else(|_| String::new(), Cow::into_owned);
+        let whole = |body: &[u8]| json::text(body).map(Cow::into_owned).unwrap_or_default();
         let text = body
             .unpack()
-            .map_or_else(|_| String::new(), |body| body.read(whole));
+            .map(|body| body.read(whole))
+            .unwrap_or_default();
         let status = ApiStatus {
             has_audit_id: parts.headers.contains_key("audit-id"),
             ..ApiStatus::read(

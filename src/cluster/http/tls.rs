@@ -57,7 +57,6 @@ pub(super) fn explain(e: &Error, host: &str) -> (String, Option<TlsRemedy>) {
 }
 
 fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) {
-    const EXPIRED: &str = "certificate has expired or is not yet valid";
     match e {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "certificate signed by unknown authority".to_owned(),
@@ -66,9 +65,10 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) 
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
-        | CertificateError::NotValidYetContext { .. } => {
-            (EXPIRED.to_owned(), Some(TlsRemedy::Renew))
-        }
+        | CertificateError::NotValidYetContext { .. } => (
+            "certificate has expired or is not yet valid".to_owned(),
+            Some(TlsRemedy::Renew),
+        ),
         CertificateError::NotValidForName => (
             format!("certificate is not valid for {host}"),
             Some(TlsRemedy::ServerName),

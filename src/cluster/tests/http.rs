@@ -289,22 +289,23 @@ fn silent() -> (TcpListener, String) {
     (listener, host)
 }
 
-#[test]
-fn the_limit_that_struck_is_named() {
-    let (_listener, host) = silent();
-    let directory = Directory::new();
+/// Returns a session whose earlier requests used most of the time for all requests.
+async fn late(host: &str) -> Session {
     let flags = ConnectionFlags {
         request_timeout: None,
         ..to(&format!("http://{host}"))
     };
-    let failure = wait(async {
-        let session = session(&flags, &directory).await.unwrap();
-        // Earlier requests used most of the time for all requests.
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_millis(29_800)).await;
-        tokio::time::resume();
-        session.get("/a").await.unwrap_err()
-    });
+    let session = session(&flags, &Directory::new()).await.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_millis(29_800)).await;
+    tokio::time::resume();
+    session
+}
+
+#[test]
+fn the_limit_that_struck_is_named() {
+    let (_listener, host) = silent();
+    let failure = wait(async { late(&host).await.get("/a").await.unwrap_err() });
     let text = "Unable to connect to the server: timed out after 30s in all waiting for";
     assert_eq!(failure.to_string(), format!("{text} {host} to answer"));
     assert!(
@@ -344,9 +345,8 @@ fn a_name_that_is_not_resolved_is_told() {
 fn an_api_that_does_not_answer_is_given_up() {
     let (_listener, host) = silent();
     let directory = Directory::new();
-    let limit = Some(Duration::from_millis(200));
     let flags = ConnectionFlags {
-        request_timeout: limit,
+        request_timeout: Some(Duration::from_millis(200)),
         ..to(&format!("http://{host}"))
     };
     wait(async {
@@ -406,16 +406,8 @@ fn no_path_leads_out_of_its_directory() {
 #[test]
 fn reading_ends_with_the_time_for_all_requests() {
     let (_listener, host) = silent();
-    let directory = Directory::new();
-    let flags = ConnectionFlags {
-        request_timeout: None,
-        ..to(&format!("http://{host}"))
-    };
     wait(async {
-        let session = session(&flags, &directory).await.unwrap();
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_millis(29_800)).await;
-        tokio::time::resume();
+        let session = late(&host).await;
         let (release, long) = channel::<()>();
         let read = tokio::task::spawn_blocking(move || {
             let _ = long.recv_timeout(Duration::from_secs(20));

@@ -131,37 +131,25 @@ fn names_that_do_not_exist() {
     let directory = Directory::new();
     let file = directory.write(".kube/config", ONE);
     let env = directory.env(&[]);
+    let context = |name: &str| flags(|flags| flags.context = Some(name.to_owned()));
+    let user = |name: &str| flags(|flags| flags.user = Some(name.to_owned()));
+    let group = || flags(|flags| flags.impersonate_groups = vec!["g".to_owned()]);
     for (change, want) in [
-        (
-            flags(|flags| flags.context = Some("x".to_owned())),
-            "context \"x\" does not exist",
-        ),
+        (context("x"), "context \"x\" does not exist"),
         (
             flags(|flags| flags.cluster = Some("x".to_owned())),
             "cluster \"x\" does not exist",
         ),
+        (user("x"), "auth info \"x\" does not exist"),
+        (context("lost"), "cluster \"nowhere\" does not exist"),
+        (context("nobody"), "auth info \"missing\" does not exist"),
+        (context("bare"), "default cluster has no server defined"),
         (
-            flags(|flags| flags.user = Some("x".to_owned())),
-            "auth info \"x\" does not exist",
-        ),
-        (
-            flags(|flags| flags.context = Some("lost".to_owned())),
-            "cluster \"nowhere\" does not exist",
-        ),
-        (
-            flags(|flags| flags.context = Some("nobody".to_owned())),
-            "auth info \"missing\" does not exist",
-        ),
-        (
-            flags(|flags| flags.context = Some("bare".to_owned())),
-            "default cluster has no server defined",
-        ),
-        (
-            flags(|flags| flags.user = Some("who".to_owned())),
+            user("who"),
             "requesting uid, groups or user-extra for who without impersonating a user",
         ),
         (
-            flags(|flags| flags.impersonate_groups = vec!["g".to_owned()]),
+            group(),
             "requesting uid, groups or user-extra for u without impersonating a user",
         ),
     ] {
@@ -169,14 +157,8 @@ fn names_that_do_not_exist() {
     }
     // The kubeconfig's own fault, and one of the command line.
     for (change, kind) in [
-        (
-            flags(|flags| flags.user = Some("who".to_owned())),
-            ErrorKind::Failed,
-        ),
-        (
-            flags(|flags| flags.impersonate_groups = vec!["g".to_owned()]),
-            ErrorKind::Usage,
-        ),
+        (user("who"), ErrorKind::Failed),
+        (group(), ErrorKind::Usage),
         (
             flags(|flags| flags.client_certificate = Some(file.clone())),
             ErrorKind::Usage,
@@ -184,8 +166,7 @@ fn names_that_do_not_exist() {
     ] {
         assert_eq!(resolved(&change, &env).unwrap_err().kind, kind);
     }
-    let unknown = flags(|flags| flags.context = Some("x".to_owned()));
-    let hint = resolved(&unknown, &env).unwrap_err().hint.unwrap();
+    let hint = resolved(&context("x"), &env).unwrap_err().hint.unwrap();
     assert_eq!(
         hint,
         "--context may be one of: a, bare, empty, lost, nobody"

@@ -205,9 +205,7 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
         }
     };
     let (lost, doubt) = match sent {
-        Some(Ok(state)) => {
-            return Fate::Written(state, Told::Answer);
-        }
+        Some(Ok(state)) => return Fate::Written(state, Told::Answer),
         Some(Err(failure)) => match after(&failure) {
             After::Unsent => return Fate::Refused(failure),
             After::Refused => {
@@ -414,27 +412,23 @@ mod tests {
     }
 
     fn answer(code: u16) -> Failure {
-        let status = ApiStatus {
-            code,
-            from_server: true,
-            ..ApiStatus::default()
-        };
-        Failure::of(status, "/scale")
+        of_code(code, true, false)
     }
 
     fn by_proxy(code: u16) -> Failure {
-        let status = ApiStatus {
-            code,
-            ..ApiStatus::default()
-        };
-        Failure::of(status, "/scale")
+        of_code(code, false, false)
     }
 
     /// A text of the API server, which does not serve the path.
     fn unserved() -> Failure {
+        of_code(404, false, true)
+    }
+
+    fn of_code(code: u16, from_server: bool, has_audit_id: bool) -> Failure {
         let status = ApiStatus {
-            code: 404,
-            has_audit_id: true,
+            code,
+            from_server,
+            has_audit_id,
             ..ApiStatus::default()
         };
         Failure::of(status, "/scale")

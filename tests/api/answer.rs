@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::authorize::{Target, User, details};
+use super::authorize::{Target, User};
 use super::discovery::join;
 use super::http::{Answer, Request};
-use super::json::{ordered, string};
+use super::json::{each, ordered, string};
 use super::list::list;
 use super::objects::Cluster;
 use super::writes;
@@ -141,17 +141,14 @@ fn object(cluster: &Cluster, target: &Target, group_version: &str, request: &Req
     match found {
         Some(text) if sub == Some("log") => log(&text, request),
         Some(text) => Answer::json(200, text),
-        None => {
-            let text = format!("{} \"{name}\" not found", target.qualified());
-            status(404, "NotFound", &text, Some(details(target)))
-        }
+        None => writes::absent(target),
     }
 }
 
 /// Answers a request for the log of a container, which is a line of text if the pod has it.
 fn log(pod: &str, request: &Request) -> Answer {
     let pod: Value = serde_json::from_str(pod).expect("stored JSON");
-    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let containers = each(&pod["spec"]["containers"]);
     let name = request.parameter("container").unwrap_or_default();
     if containers.clone().any(|it| it["name"] == name) || name.is_empty() && containers.count() == 1
     {

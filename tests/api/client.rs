@@ -69,16 +69,13 @@ impl Client {
         let tcp = TcpStream::connect(server.address())?;
         tcp.set_read_timeout(Some(PATIENCE))?;
         tcp.set_write_timeout(Some(PATIENCE))?;
-        let mut headers = Vec::new();
-        match auth {
-            Auth::Token(user) => headers.push(("Authorization", format!("Bearer {}", token(user)))),
-            Auth::BadToken => headers.push(("Authorization", "Bearer unknown".to_owned())),
-            _ => {}
-        }
-        let headers = headers
-            .into_iter()
-            .map(|(k, v)| (k.to_owned(), v))
-            .collect();
+        let token = match auth {
+            Auth::Token(user) => Some(token(user)),
+            Auth::BadToken => Some("unknown".to_owned()),
+            _ => None,
+        };
+        let authorization = token.map(|it| ("Authorization".to_owned(), format!("Bearer {it}")));
+        let headers = Vec::from_iter(authorization);
         if server.url().starts_with("http:") {
             let stream = Box::new(tcp);
             return Ok(Self { stream, headers });

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::{not_served, page_not_found};
 use super::http::Answer;
-use super::json::{ordered, string};
+use super::json::{each, each_mut, ordered, string};
 use super::recorded::exchange;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -53,9 +53,9 @@ impl Discovery {
 
     /// Sets for a group, or for all, whether its discovery worked when the server last asked.
     pub(crate) fn set_freshness(&mut self, group: &str, freshness: &str) {
-        let items = self.groups["items"].as_array_mut().into_iter().flatten();
+        let items = each_mut(&mut self.groups["items"]);
         for item in items.filter(|it| group.is_empty() || string(it, "/metadata/name") == group) {
-            for version in item["versions"].as_array_mut().into_iter().flatten() {
+            for version in each_mut(&mut item["versions"]) {
                 version["freshness"] = json!(freshness);
             }
         }
@@ -179,7 +179,8 @@ impl Discovery {
             .retain(|served| string(served, "/version") != version);
     }
 
-    /// Lists a metric among the resources of its API.
+    /// Lists a metric among the resources of its API. The aggregated discovery has a custom metric as a subresource of
+    /// what it describes.
     pub(crate) fn add_metric(&mut self, group: &str, name: &str, kind: &str, verbs: &[&str]) {
         let lists = self.plain.iter_mut();
         for (_, list) in lists.filter(|(name, _)| split(name).0 == group) {
@@ -195,10 +196,6 @@ impl Discovery {
                 }));
             }
         }
-    }
-
-    /// Lists it in the aggregated discovery, too: a custom metric as a subresource of what it describes.
-    pub(crate) fn aggregate_metric(&mut self, group: &str, name: &str) {
         for version in self.versions_mut(group) {
             if version.get("resources").is_none() {
                 version["resources"] = json!([]);
@@ -235,10 +232,11 @@ impl Discovery {
             ("apis", None, ..) => json!({
                 "kind": "APIGroupList",
                 "apiVersion": "v1",
-                "groups": items(&self.groups).map(group).collect::<Vec<_>>(),
+                "groups": each(&self.groups["items"]).map(group).collect::<Vec<_>>(),
             }),
             ("apis", Some(name), None, _) => {
-                let found = items(&self.groups).find(|g| string(g, "/metadata/name") == name);
+                let found =
+                    each(&self.groups["items"]).find(|g| string(g, "/metadata/name") == name);
                 let Some(found) = found else {
                     return Some(self.missing(name));
                 };
@@ -262,9 +260,8 @@ impl Discovery {
     }
 
     fn resources(&self, group_version: &str) -> impl Iterator<Item = &Value> {
-        let list = self.plain.get(group_version);
-        let resources = list.and_then(|list| list["resources"].as_array());
-        resources.into_iter().flatten()
+        let list = self.plain.get(group_version).into_iter();
+        list.flat_map(|list| each(&list["resources"]))
     }
 
     /// Returns the versions of a group, which is added if it is missing.
@@ -312,25 +309,17 @@ fn wants_aggregated(accept: &str) -> bool {
     entry.is_some_and(|entry| entry.contains("as="))
 }
 
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list["items"].as_array().into_iter().flatten()
-}
-
 /// All versions of an `APIGroupDiscoveryList` with the names of their groups.
 fn versions(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    items(list).flat_map(|group| {
-        let versions = group["versions"].as_array().into_iter().flatten();
-        versions.map(|version| (string(group, "/metadata/name"), version))
+    each(&list["items"]).flat_map(|group| {
+        each(&group["versions"]).map(|version| (string(group, "/metadata/name"), version))
     })
 }
 
 /// The entry of an `APIGroupList` for one of an `APIGroupDiscoveryList`.
 fn group(item: &Value) -> Value {
     let name = string(item, "/metadata/name");
-    let versions: Vec<_> = item["versions"]
-        .as_array()
-        .into_iter()
-        .flatten()
+    let versions: Vec<_> = each(&item["versions"])
         .map(|version| {
             let version = string(version, "/version");
             json!({"groupVersion": join(name, version), "version": version})
@@ -364,10 +353,10 @@ pub(crate) fn resource_list(group: &str, version: &Value) -> Value {
         }
         entry
     };
-    for resource in version["resources"].as_array().into_iter().flatten() {
+    for resource in each(&version["resources"]) {
         let (name, scope) = (string(resource, "/resource"), &resource["scope"]);
         resources.push(entry(name.to_owned(), resource, scope));
-        for sub in resource["subresources"].as_array().into_iter().flatten() {
+        for sub in each(&resource["subresources"]) {
             let name = format!("{name}/{}", string(sub, "/subresource"));
             resources.push(entry(name, sub, scope));
         }

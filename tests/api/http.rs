@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use percent_encoding::percent_decode_str;
 
 /// The largest head and the largest body that are read.
 const LIMIT: usize = 1 << 20;
@@ -198,22 +199,7 @@ fn parse_head(head: &[u8]) -> Option<Request> {
 
 /// Decodes `%XX`; invalid escapes stay as they are.
 fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let escaped = match tail {
-            [high, low, ..] if first == b'%' => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        bytes.push(escaped.map_or(first, |(high, low)| high << 4 | low));
-        rest = if escaped.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// Sends an answer, or the part that `extent` allows, and waits for `pause` between head and body.

@@ -63,6 +63,16 @@ fn write(value: &Value, text: &mut String) {
     }
 }
 
+/// The items of a list; none if it is not one.
+pub(crate) fn each(list: &Value) -> impl Iterator<Item = &Value> + Clone {
+    list.as_array().into_iter().flatten()
+}
+
+/// The same, to be changed.
+pub(crate) fn each_mut(list: &mut Value) -> impl Iterator<Item = &mut Value> {
+    list.as_array_mut().into_iter().flatten()
+}
+
 /// The string at a JSON pointer, or "".
 pub(crate) fn string<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value

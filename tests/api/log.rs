@@ -1,22 +1,15 @@
 //! The requests that a server received, and how many rounds they took.
 
+use std::ops::Deref;
 use std::time::Duration;
 
-use super::http::find;
+use super::http::Request;
 
 /// One request as it arrived, and when it was finished.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
-    /// The method.
-    pub(crate) method: String,
-    /// The path, percent-decoded, without the query.
-    pub(crate) path: String,
-    /// The parameters of the query, decoded, in their order.
-    pub(crate) query: Vec<(String, String)>,
-    /// All headers, credentials included, names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    /// The body.
-    pub(crate) body: Vec<u8>,
+    /// The request with all its headers, credentials included.
+    pub(crate) request: Request,
     /// When it had arrived completely, since the start of the server.
     pub(crate) at: Duration,
     /// When its answer was about to be sent, after all delays and the head, or the connection
@@ -32,15 +25,11 @@ pub(crate) struct Recorded {
     pub(crate) bytes: usize,
 }
 
-impl Recorded {
-    /// The first header called `name`, which is in lower case.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        find(&self.headers, name)
-    }
+impl Deref for Recorded {
+    type Target = Request;
 
-    /// The first parameter of the query called `name`.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        find(&self.query, name)
+    fn deref(&self) -> &Request {
+        &self.request
     }
 }
 

@@ -7,7 +7,7 @@ use super::answer::{page_not_found, status};
 use super::authorize::Target;
 use super::discovery::join;
 use super::http::{Answer, Request};
-use super::json::{ordered, string};
+use super::json::{each, ordered, string};
 use super::list::label_selector;
 use super::objects::Cluster;
 use super::recorded::exchange;
@@ -69,7 +69,7 @@ impl Metrics {
         ];
         for (name, resource) in lists {
             let list = exchange(name).response.body;
-            for item in list["items"].as_array().into_iter().flatten() {
+            for item in each(&list["items"]) {
                 let text = |pointer: &str| string(item, pointer).to_owned();
                 metrics.custom.push(CustomMetric {
                     name: text("/metric/name"),
@@ -88,7 +88,7 @@ impl Metrics {
             }
         }
         let list = exchange("external metric").response.body;
-        for item in list["items"].as_array().into_iter().flatten() {
+        for item in each(&list["items"]) {
             let labels = item["metricLabels"].as_object().into_iter().flatten();
             let labels = labels.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or("")));
             metrics.external.push(ExternalMetric {

@@ -13,7 +13,7 @@ use super::authorize::Rights;
 use super::discovery::Discovery;
 use super::faults::{Fault, Rule, When};
 use super::http::Answer;
-use super::json::{ordered, string};
+use super::json::{each, ordered, string};
 use super::list::fields_of;
 use super::metrics::Metrics;
 use super::recorded::{Exchange, exchange};
@@ -138,7 +138,7 @@ impl Cluster {
         for name in ["pods", "events of the hpa", "pod metrics"] {
             let list = exchange(name).response.body;
             let kind = string(&list, "/kind").trim_end_matches("List");
-            for item in list["items"].as_array().into_iter().flatten() {
+            for item in each(&list["items"]) {
                 let mut item = item.clone();
                 item["kind"] = json!(kind);
                 item["apiVersion"] = list["apiVersion"].clone();
@@ -361,21 +361,25 @@ impl Cluster {
     /// Adds an object as it is.
     pub(super) fn insert(&mut self, object: &Value) {
         let (api_version, kind) = (string(object, "/apiVersion"), string(object, "/kind"));
-        let scalable = self.discovery.of_kind(api_version, kind).is_some_and(|it| {
-            let scale = format!("{}/scale", it.0);
-            self.discovery.resource(api_version, &scale).is_some()
-        });
+        let scalable = self
+            .discovery
+            .of_kind(api_version, kind)
+            .is_some_and(|(name, _)| {
+                let scale = format!("{name}/scale");
+                self.discovery.resource(api_version, &scale).is_some()
+            });
         let collection = self.collection_mut(api_version, kind);
         let key = (
             string(object, "/metadata/namespace").to_owned(),
             string(object, "/metadata/name").to_owned(),
         );
         if scalable {
-            let scale = scale_of(object);
-            collection.scales.insert(key.clone(), scale);
+            collection.scales.insert(key.clone(), scale_of(object));
         }
-        let labels = object["metadata"]["labels"].as_object();
-        let labels = labels.into_iter().flatten();
+        let labels = object["metadata"]["labels"]
+            .as_object()
+            .into_iter()
+            .flatten();
         let mut bare = object.clone();
         let fields = bare.as_object_mut().expect("an object");
         fields.remove("kind");

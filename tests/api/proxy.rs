@@ -3,11 +3,13 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+
+use super::server::lock;
 
 /// Who may use a proxy.
 #[derive(Debug, Clone, Copy)]
@@ -42,12 +44,11 @@ impl Proxy {
     pub(crate) fn start(gate: Gate) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on the loopback");
         let address = listener.local_addr().expect("a bound address");
-        let (asked, held, stop) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
         let shared = Arc::new(Shared {
             gate,
-            asked,
-            held,
-            stop,
+            asked: Mutex::default(),
+            held: Mutex::default(),
+            stop: AtomicBool::new(false),
         });
         let acceptor = std::thread::spawn({
             let shared = Arc::clone(&shared);
@@ -79,11 +80,7 @@ impl Proxy {
 
     /// Returns the requested hosts, as `host:port`.
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.shared
-            .asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.shared.asked).clone()
     }
 }
 
@@ -133,17 +130,10 @@ impl Shared {
             return Err(io::ErrorKind::InvalidData.into());
         };
         let place = format!("{a}.{b}.{c}.{d}:{}", u16::from_be_bytes(port));
-        self.note(place.clone());
+        lock(&self.asked).push(place.clone());
         let server = TcpStream::connect(place)?;
         client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
         relay(client, server)
-    }
-
-    fn note(&self, place: String) {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(place);
     }
 
     fn serve_http(&self, mut client: TcpStream) -> io::Result<()> {
@@ -164,7 +154,7 @@ impl Shared {
             .strip_prefix("CONNECT ")
             .and_then(|rest| rest.split(' ').next());
         let place = place.unwrap_or_default().to_owned();
-        self.note(place.clone());
+        lock(&self.asked).push(place.clone());
         let refusal = match self.gate {
             Gate::Open => None,
             Gate::For(user) => {
@@ -175,10 +165,7 @@ impl Shared {
             }
             Gate::Closed => Some("403 Forbidden"),
             Gate::Silent => {
-                self.held
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(client);
+                lock(&self.held).push(client);
                 return Ok(());
             }
         };

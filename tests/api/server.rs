@@ -152,7 +152,7 @@ impl Drop for Server {
 }
 
 /// A panic in one connection must not hide what the others logged.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -371,11 +371,7 @@ impl Shared {
     fn arrived(&self, request: &Request, connection: usize) -> usize {
         let mut log = lock(&self.log);
         log.push(Recorded {
-            method: request.method.clone(),
-            path: request.path.clone(),
-            query: request.query.clone(),
-            headers: request.headers.clone(),
-            body: request.body.clone(),
+            request: request.clone(),
             at: self.started.elapsed(),
             done: None,
             connection,

@@ -7,6 +7,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
 };
+use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -73,7 +74,7 @@ impl Certificates {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, issuer).expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let provider = Arc::new(ring::default_provider());
+        let provider = provider();
         let verifier = Arc::new(AnyBearer(provider.signature_verification_algorithms));
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -158,7 +159,7 @@ impl ClientCertVerifier for AnyBearer {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, Error> {
         rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.0)
     }
 
@@ -167,7 +168,7 @@ impl ClientCertVerifier for AnyBearer {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+    ) -> Result<HandshakeSignatureValid, Error> {
         rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.0)
     }
 

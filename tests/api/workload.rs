@@ -179,11 +179,9 @@ impl Cluster {
     /// Adds a value of a custom metric.
     pub(crate) fn custom_metric(&mut self, metric: CustomMetric) -> &mut Self {
         let resource = format!("{}/{}", metric.resource, metric.name);
-        let verbs = &["get", "list"];
-        let group = "custom.metrics.k8s.io";
+        let (group, kind) = ("custom.metrics.k8s.io", "MetricValueList");
         self.discovery
-            .add_metric(group, &resource, "MetricValueList", verbs);
-        self.discovery.aggregate_metric(group, &resource);
+            .add_metric(group, &resource, kind, &["get", "list"]);
         self.metrics.custom.push(metric);
         self
     }
@@ -193,7 +191,6 @@ impl Cluster {
         let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");
         self.discovery
             .add_metric(group, &metric.name, kind, &["get"]);
-        self.discovery.aggregate_metric(group, &metric.name);
         self.metrics.external.push(metric);
         self
     }

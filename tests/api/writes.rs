@@ -12,7 +12,7 @@ use super::answer::status;
 use super::authorize::{Target, details};
 use super::discovery::join;
 use super::http::{Answer, Request};
-use super::json::{merge, merge_strategically, ordered, patched, string};
+use super::json::{each, merge, merge_strategically, ordered, patched, string};
 use super::objects::Cluster;
 
 /// Executes a request; `None` if the server does not execute it, or repeats a recorded answer.
@@ -38,6 +38,11 @@ pub(crate) fn act(cluster: &mut Cluster, request: &Request) -> Option<Answer> {
         ("POST", "events", None) => Some(event(cluster, request, &target, body)),
         _ => None,
     }
+}
+
+/// Whether nothing is stored.
+fn is_dry(request: &Request) -> bool {
+    request.parameter("dryRun") == Some("All")
 }
 
 fn conflict(target: &Target, cause: &str) -> Answer {
@@ -103,7 +108,7 @@ fn scale(
         return Some(status(422, "Invalid", &text, Some(details)));
     }
     scale["spec"]["replicas"] = json!(replicas);
-    if request.parameter("dryRun") == Some("All") {
+    if is_dry(request) {
         return Some(Answer::json(200, ordered(&scale)));
     }
     let manager = request.parameter("fieldManager").unwrap_or("unknown");
@@ -120,7 +125,8 @@ fn scale(
     Some(Answer::json(200, collection.scales.get(&key)?.clone()))
 }
 
-fn absent(target: &Target) -> Answer {
+/// The 404 of an object that does not exist.
+pub(super) fn absent(target: &Target) -> Answer {
     let name = target.name.as_deref().unwrap_or_default();
     let text = format!("{} \"{name}\" not found", target.qualified());
     status(404, "NotFound", &text, Some(details(target)))
@@ -133,37 +139,28 @@ fn hpa_status(
     body: &Value,
 ) -> Option<Answer> {
     let version = join(&target.group, &target.version);
-    let (namespace, name) = (target.namespace.clone()?, target.name.clone()?);
-    let key = (namespace.clone(), name.clone());
-    let stored = cluster
-        .collection(&version, &target.resource)?
-        .objects
-        .get(&key)?;
-    let stored = stored.whole(&version, "HorizontalPodAutoscaler");
-    let stored: Value = serde_json::from_str(&stored).expect("stored JSON");
+    let key = (target.namespace.clone()?, target.name.clone()?);
+    let whole = |cluster: &Cluster| {
+        let collection = cluster.collection(&version, &target.resource)?;
+        Some(
+            collection
+                .objects
+                .get(&key)?
+                .whole(&version, &collection.kind),
+        )
+    };
+    let stored: Value = serde_json::from_str(&whole(cluster)?).expect("stored JSON");
     if let Some(refusal) = unmet(target, &stored, body) {
         return Some(refusal);
     }
-    if request.parameter("dryRun") != Some("All") {
-        cluster.edit(
-            &version,
-            "HorizontalPodAutoscaler",
-            [&namespace, &name],
-            |hpa| {
-                hpa["status"] = body["status"].clone();
-                // The server's strategy resets only the spec.
-                hpa["metadata"]["labels"] = body["metadata"]["labels"].clone();
-            },
-        );
+    if !is_dry(request) {
+        cluster.edit_hpa([&key.0, &key.1], |hpa| {
+            hpa["status"] = body["status"].clone();
+            // The server's strategy resets only the spec.
+            hpa["metadata"]["labels"] = body["metadata"]["labels"].clone();
+        });
     }
-    let stored = cluster
-        .collection(&version, &target.resource)?
-        .objects
-        .get(&key)?;
-    Some(Answer::json(
-        200,
-        stored.whole(&version, "HorizontalPodAutoscaler"),
-    ))
+    Some(Answer::json(200, whole(cluster)?))
 }
 
 fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: Value) -> Answer {
@@ -177,7 +174,7 @@ fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: V
         let text = format!("events \"{name}\" already exists");
         return status(409, "AlreadyExists", &text, Some(details(target)));
     }
-    if request.parameter("dryRun") != Some("All") {
+    if !is_dry(request) {
         cluster.put(event.clone());
     }
     Answer::json(201, ordered(&event))
@@ -241,7 +238,7 @@ fn patch(
             }
         };
     }
-    if request.parameter("dryRun") != Some("All") {
+    if !is_dry(request) {
         cluster.edit(&version, &kind, [&key.0, &name], |stored| {
             *stored = object.clone();
         });
@@ -293,7 +290,7 @@ fn delete(cluster: &mut Cluster, request: &Request, target: &Target) -> Option<A
         return Some(absent(target));
     };
     let answer = Answer::json(200, object.whole(&version, &kind));
-    if request.parameter("dryRun") != Some("All") {
+    if !is_dry(request) {
         cluster.remove(&version, &kind, [namespace, name]);
     }
     Some(answer)
@@ -321,10 +318,7 @@ impl Cluster {
             object["spec"]["replicas"] = json!(replicas);
             let generation = object["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             object["metadata"]["generation"] = json!(generation);
-            let managed = object["metadata"]["managedFields"]
-                .as_array()
-                .into_iter()
-                .flatten();
+            let managed = each(&object["metadata"]["managedFields"]);
             let others = managed.cloned().filter_map(|mut other| {
                 if let Some(Value::Object(spec)) = other.pointer_mut("/fieldsV1/f:spec") {
                     spec.remove("f:replicas");

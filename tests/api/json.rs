@@ -68,7 +68,13 @@ pub(crate) fn each(list: &Value) -> impl Iterator<Item = &Value> + Clone {
     list.as_array().into_iter().flatten()
 }
 
-/// The same, to be changed.
+/// The items of what must be a list.
+#[track_caller]
+pub(crate) fn array(list: &Value) -> &[Value] {
+    list.as_array().expect("a list")
+}
+
+/// The items of a list, to be changed.
 pub(crate) fn each_mut(list: &mut Value) -> impl Iterator<Item = &mut Value> {
     list.as_array_mut().into_iter().flatten()
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::api::json::{array, each, each_mut};
 use super::api::{
     Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When, exchange, lease,
 };
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
 use super::{
-    Change, NAME, Ran, condition, directory, explain, explain_as, notes, program, recorded, run,
+    Change, NAME, Ran, Temporary, condition, explain, explain_as, explain_file, notes, recorded,
 };
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
@@ -75,34 +76,22 @@ fn the_recorded_pass_comes_to_what_the_controller_wrote() {
     // The target had been scaled since.
     let scale = exchange("scale").response.body;
     assert_eq!(status["currentReplicas"], scale["spec"]["replicas"]);
-    let conditions = written["conditions"].as_array().expect("conditions");
     for kind in ["ScalingActive", "ScalingLimited"] {
-        let found = conditions
-            .iter()
-            .find(|c| c["type"] == kind)
-            .expect("a condition");
-        let [status, reason, message] = condition(&answer, kind);
-        assert_eq!(
-            [&*status, &*reason, &*message],
-            [
-                found["status"].as_str().expect("text"),
-                found["reason"].as_str().expect("text"),
-                found["message"].as_str().expect("text"),
-            ]
-        );
+        let mut conditions = each(&written["conditions"]);
+        let found = conditions.find(|it| it["type"] == kind).expect("it");
+        let fields = ["status", "reason", "message"].map(|field| &found[field]);
+        assert_eq!(condition(&answer, kind).each_ref(), fields, "{kind}");
     }
 }
 
 /// Returns the rows of the comparison that differ, with their reasons.
 fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
-    let rows = comparison["rows"].as_array().expect("rows").iter();
-    let rows = rows.filter(|row| row["differs"] == true);
+    let rows = array(&comparison["rows"])
+        .iter()
+        .filter(|row| row["differs"] == true);
     rows.map(|row| {
-        let because = row["because"].as_array().expect("codes").iter();
-        (
-            row["name"].as_str().expect("a name"),
-            because.filter_map(Value::as_str).collect(),
-        )
+        let because = array(&row["because"]).iter().filter_map(Value::as_str);
+        (row["name"].as_str().expect("a name"), because.collect())
     })
     .collect()
 }
@@ -110,8 +99,7 @@ fn differing(comparison: &Value) -> Vec<(&str, Vec<&str>)> {
 #[test]
 fn the_recorded_status_is_compared_with_the_pass() {
     let server = Server::start(recorded());
-    let path = directory().join(format!("compared-{}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     let live = explain(&server, &["-o", "json", "--save", file]).answer();
     let comparison = &live["comparison"];
     assert_eq!(
@@ -126,8 +114,7 @@ fn the_recorded_status_is_compared_with_the_pass() {
         [("currentReplicas", because()), ("AbleToScale", because())],
         "{comparison:#}"
     );
-    let saved = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
-    fs::remove_file(&path).expect("it was there");
+    let saved = explain_file(file).answer();
     assert_eq!(saved["comparison"], *comparison);
 }
 
@@ -167,8 +154,7 @@ fn what_keeps_the_status_from_being_written_is_told() {
 
 /// Returns the steps of metrics in a trace.
 fn proposals(answer: &Value) -> Vec<Value> {
-    let steps = answer["trace"].as_array().into_iter().flatten();
-    let steps = steps.filter(|step| step["rule"] == "computeMetric");
+    let steps = each(&answer["trace"]).filter(|step| step["rule"] == "computeMetric");
     steps
         .map(|step| step["proposal"]["replicas"].clone())
         .collect()
@@ -280,12 +266,10 @@ fn what_is_saved_gives_the_same_answer_and_holds_nothing_else() {
         );
         change(&mut cluster);
         let server = Server::start(cluster);
-        let path = directory().join(format!("saved-{name}-{}.json", std::process::id()));
-        let file = path.to_str().expect("a path");
+        let file: &str = &Temporary::new();
         let live = explain(&server, &["-o", "json", "--save", file]).answer();
-        let saved = fs::read_to_string(&path).expect("a saved file");
-        let again = run(program().args(["explain", NAME, "-f", file, "-o", "json"])).answer();
-        fs::remove_file(&path).expect("it was there");
+        let saved = fs::read_to_string(file).expect("a saved file");
+        let again = explain_file(file).answer();
         for part in ["outcome", "proposal", "range", "comparison"] {
             assert_eq!(
                 live[part].to_string(),
@@ -383,11 +367,10 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
     });
     let server = Server::start(cluster);
-    let file = directory().join(format!("saved-watched-{}.json", std::process::id()));
-    let path = file.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     let answer = std::thread::scope(|scope| {
         let watching =
-            scope.spawn(|| explain(&server, &["--observe", "6s", "-o", "json", "--save", path]));
+            scope.spawn(|| explain(&server, &["--observe", "6s", "-o", "json", "--save", file]));
         // The first poll is over by then, the second comes after five seconds and fails.
         std::thread::sleep(Duration::from_secs(2));
         server.change(|cluster| {
@@ -396,11 +379,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
             cluster.fault(When::on(&path).nth(1), Fault::InternalError);
             cluster.edit_hpa(hpa, |hpa| {
                 hpa["status"]["currentReplicas"] = json!(10);
-                for entry in hpa["metadata"]["managedFields"]
-                    .as_array_mut()
-                    .into_iter()
-                    .flatten()
-                {
+                for entry in each_mut(&mut hpa["metadata"]["managedFields"]) {
                     if entry["subresource"] == "status" {
                         entry["time"] = json!("2026-11-21T07:07:13Z");
                     }
@@ -413,13 +392,10 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     let missed = "some reads of the HPA failed while it was watched: ";
     assert!(told.contains(missed), "{told}");
     let watched = "1 more, at 2026-11-21T07:06:59Z";
-    let basis = answer["basis"].as_array().expect("a basis");
-    assert!(
-        basis.iter().any(|basis| basis["value"] == watched),
-        "{basis:#?}"
-    );
-    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
-    fs::remove_file(&file).expect("it was there");
+    let basis = &answer["basis"];
+    let is_told = each(basis).any(|basis| basis["value"] == watched);
+    assert!(is_told, "{basis:#}");
+    let again = explain_file(file).answer();
     for part in ["outcome", "range", "memory", "upcoming"] {
         assert_eq!(again[part], answer[part], "{part}");
     }
@@ -443,11 +419,7 @@ fn held(target: &str) -> Cluster {
             hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
             // The recorded events are about another one.
             hpa["metadata"]["uid"] = json!("held");
-            for entry in hpa["metadata"]["managedFields"]
-                .as_array_mut()
-                .into_iter()
-                .flatten()
-            {
+            for entry in each_mut(&mut hpa["metadata"]["managedFields"]) {
                 let status = entry["subresource"] == "status";
                 entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
             }
@@ -568,11 +540,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
                 // The recorded events are about another one.
                 hpa["metadata"]["uid"] = json!("held");
                 hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
-                for entry in hpa["metadata"]["managedFields"]
-                    .as_array_mut()
-                    .into_iter()
-                    .flatten()
-                {
+                for entry in each_mut(&mut hpa["metadata"]["managedFields"]) {
                     let status = entry["subresource"] == "status";
                     entry["time"] = json!(if status { at(time) } else { at("05:00:00") });
                 }
@@ -591,8 +559,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
         cluster.put(lease("one", "07:07:12"));
         cluster
     };
-    let file = directory().join(format!("saved-averages-{}.json", std::process::id()));
-    let path = file.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     for (target_changed, replicas, asked) in [
         // Everything that counts was measured with the current target.
         (&[][..], json!({"min": 7, "max": 7}), 0),
@@ -601,7 +568,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
         (&["07:04:00"], json!({"min": 4, "max": 9}), 1),
     ] {
         let server = Server::start(held(target_changed));
-        let answer = explain(&server, &["-o", "json", "--save", path]).answer();
+        let answer = explain(&server, &["-o", "json", "--save", file]).answer();
         let requests = server.requests();
         let exact = requests
             .iter()
@@ -613,12 +580,11 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
             "{:#}",
             answer["basis"]
         );
-        let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+        let again = explain_file(file).answer();
         for part in ["outcome", "range", "memory", "upcoming"] {
             assert_eq!(again[part], answer[part], "{part}");
         }
     }
-    fs::remove_file(&file).expect("it was there");
 }
 
 /// If rate limits count rescales that only events show, the target's own events say whether
@@ -630,10 +596,9 @@ fn the_targets_events_tell_of_others_who_scale() {
         // Events of an earlier HPA of the same name.
         let uid = &exchange("hpa").response.body["metadata"]["uid"];
         let events = exchange("events of the hpa").response.body;
-        let events = events["items"].as_array().expect("events");
-        for event in events
+        for event in array(&events["items"])
             .iter()
-            .filter(|event| event["involvedObject"]["uid"] != *uid)
+            .filter(|it| it["involvedObject"]["uid"] != *uid)
         {
             let name = event["metadata"]["name"].as_str().expect("a name");
             cluster.remove("v1", "Event", ["default", name]);
@@ -687,12 +652,11 @@ fn the_targets_events_tell_of_others_who_scale() {
         "{:#}",
         answer["basis"]
     );
-    let basis = answer["basis"].as_array().expect("what it rests on");
-    let source = basis
-        .iter()
+    let mut basis = each(&answer["basis"]);
+    let events = basis
         .find(|it| it["item"] == "scale events")
-        .map(|it| &it["source"]);
-    let source = source.and_then(Value::as_str).unwrap_or_default();
+        .expect("they are named");
+    let source = events["source"].as_str().unwrap_or_default();
     let other = "another change: Scaled up replica set nginx-deployment-596d9ffddd from 4 to 7";
     assert!(source.ends_with(other), "{source}");
 

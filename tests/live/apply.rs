@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{Change, HPAS, Ran, program, recorded, run};
+use super::{Change, HPAS, Ran, ask, program, recorded, run};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -33,10 +33,11 @@ pub(super) fn cluster() -> Cluster {
 }
 
 pub(super) fn apply_as(server: &Server, user: &str, more: &[&str]) -> Ran {
-    let config = server.kubeconfig(&Auth::Token(user));
-    let mut command = program();
-    command.args(["apply", "web", "-n", "default"]).args(more);
-    run(command.env("KUBECONFIG", config.path()))
+    ask(
+        server,
+        user,
+        &[&["apply", "web", "-n", "default"], more].concat(),
+    )
 }
 
 pub(super) fn apply(server: &Server, more: &[&str]) -> Ran {
@@ -96,13 +97,7 @@ fn check(name: &str, faults: Vec<(When, Fault)>, flags: &[&str], want: &Want) ->
     let server = Server::start(cluster);
     let before = scale(&server);
     let ran = apply(&server, &[&["--yes"], flags].concat());
-    assert_eq!(
-        ran.code,
-        Some(want.code),
-        "{name}: {}{}",
-        ran.stdout,
-        ran.stderr
-    );
+    assert_eq!(ran.code, Some(want.code), "{name}: {}", ran.shown());
     let told = if want.code == 0 {
         &ran.stdout
     } else {
@@ -344,7 +339,7 @@ fn it_starts_over_as_often_as_it_may() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let told = "Expected replicas to be 2, was 3: retrying (1 of 1)\n";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer = ran.json();
     assert_eq!(answer["change"], json!({"from": 3, "to": 5}));
     assert_eq!(writes(&server).len(), 1);
     assert_eq!(scale(&server)["spec"]["replicas"], 5);
@@ -1044,7 +1039,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
             "--force-write-status",
         ];
         let before = writes(&server).len();
-        let answer: Value = serde_json::from_str(&apply(&server, &flags).stdout).expect("JSON");
+        let answer = apply(&server, &flags).json();
         assert_eq!(
             (&answer["result"]["outcome"], &answer["result"]["replicas"]),
             (&json!("altered"), &json!(made))

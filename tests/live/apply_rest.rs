@@ -13,8 +13,8 @@ use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lea
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
 use super::fleet::start;
 use super::{
-    Change, HPAS, POD_METRICS, PROGRAM, Ran, detached, directory, program, run, schema, signalled,
-    until,
+    Change, HPAS, POD_METRICS, PROGRAM, Ran, Temporary, ask, detached, own_by_keda, program, run,
+    schema, signalled, until,
 };
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
@@ -32,8 +32,7 @@ fn with_a_queue(hpa: &mut Value) {
 /// Returns the published object, validated by its schema.
 #[track_caller]
 fn answer(ran: &Ran) -> Value {
-    let answer = serde_json::from_str(&ran.stdout);
-    let answer = answer.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
+    let answer = ran.json();
     assert_eq!(schema::APPLY_RESULT.fault(&answer), None);
     answer
 }
@@ -241,7 +240,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         change(&mut cluster);
         let server = Server::start(cluster);
         let ran = apply_as(&server, "bob", &["--yes"]);
-        assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(6), "{code}: {}", ran.shown());
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
         let hint = ran
             .stderr
@@ -325,13 +324,7 @@ fn a_controller_that_is_down_is_replaced_without_force() {
         }
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes"]);
-        assert_eq!(
-            ran.code,
-            Some(code),
-            "{renewed}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
+        assert_eq!(ran.code, Some(code), "{renewed}: {}", ran.shown());
         assert_eq!(writes(&server).len(), usize::from(code == 0), "{renewed}");
         assert_eq!(
             ran.stdout.contains("SCALE UP 2 → 5: CONTROLLER SILENT"),
@@ -356,36 +349,23 @@ fn a_negative_count_is_no_success() {
     let refusal = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
                    than or equal to 0";
     let ran = apply(&server, &["--yes", "--history=none", "--force-uncertain"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.shown());
     let told = format!("error: the target cannot be scaled: {refusal}; nothing written\n");
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     assert!(writes(&server).is_empty());
 
-    let file = directory().join(format!("negative-{}.json", std::process::id()));
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut live = program();
-    live.args([
-        "explain",
-        "web",
-        "-n",
-        "default",
-        "--history=none",
-        "--save",
-    ])
-    .arg(&file);
-    let live = run(live.env("KUBECONFIG", config.path()));
-    let saved = run(program()
-        .args(["explain", "web", "--history=none", "-f"])
-        .arg(&file));
+    let file: &str = &Temporary::new();
+    let explain = ["explain", "web", "-n", "default", "--history=none"];
+    let live = ask(
+        &server,
+        "admin",
+        &[&explain[..], &["--save", file]].concat(),
+    );
+    let saved = run(program().args(explain).args(["-f", file]));
     for ran in [live, saved] {
-        assert!(
-            ran.stdout.contains("CANNOT SCALE 1073741824 "),
-            "{}{}",
-            ran.stdout,
-            ran.stderr
-        );
+        let is_told = ran.stdout.contains("CANNOT SCALE 1073741824 ");
+        assert!(is_told, "{}", ran.shown());
     }
-    std::fs::remove_file(&file).expect("it was saved");
 }
 
 /// Adds another HPA, with the condition of its last pass, on a target of this kind.
@@ -981,7 +961,7 @@ fn a_wait_follows_the_replicas() {
             apply(&server, &[&["--yes", wait], more].concat())
         };
         let ran = run(&[]);
-        assert_eq!(ran.code, Some(code), "{end}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(code), "{end}: {}", ran.shown());
         assert!(ran.stdout.contains(told), "{end}: {}", ran.stdout);
         assert!(
             ran.stdout.contains("\ndeployment.apps/web scaled\n"),
@@ -1098,8 +1078,8 @@ fn a_signal_before_the_write_or_during_it() {
             begun.elapsed() < Duration::from_secs(20),
             "{name}: it went on"
         );
-        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
-        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.shown());
+        let text = ran.shown();
         assert!(text.contains(told), "{name}: {text}");
         assert_eq!(writes(&server).len(), sent, "{name}");
     }
@@ -1141,7 +1121,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
     let child = start(&["apply", "web", "-n", "default", "--yes"], &config);
     until("a connection for the write", || held.load(Ordering::SeqCst));
     let ran = signalled(child, "-INT");
-    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, Some(130), "{}", ran.shown());
     assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
     std::thread::sleep(Duration::from_secs(2));
     assert!(writes(&server).is_empty());
@@ -1384,8 +1364,8 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         let server = Server::start(cluster);
         // Without a limit on the requests, only the wait has one.
         let ran = apply(&server, &["--yes", wait, "--request-timeout=0"]);
-        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
-        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.shown());
+        let text = ran.shown();
         assert!(text.contains(told), "{name}: {text}");
         assert!(
             ran.stdout.contains("\ndeployment.apps/web scaled\n"),
@@ -1585,10 +1565,7 @@ fn what_speaks_against_a_write_is_shown_before_it() {
         cluster.unscalable_kind(version, kind, "scaledobjects");
         cluster.put(json!({"apiVersion": version, "kind": kind,
             "metadata": {"name": "web", "namespace": "default", "annotations": {"autoscaling.keda.sh/paused": ""}}}));
-        hpa(cluster, |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": version, "kind": kind, "name": "web",
-                "uid": "1", "controller": true}]);
-        });
+        hpa(cluster, |hpa| own_by_keda(hpa, "web"));
     };
     for (change, finding) in [
         (limited, "\n  at-max: the metrics propose "),

@@ -5,8 +5,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Server, When, lease};
-use super::{NAME, Ran, directory, explain, explain_as, notes, program, recorded, run};
+use super::api::json::each;
+use super::api::{Cluster, Fault, Server, When, lease};
+use super::{Temporary, ask, explain, explain_as, explain_file, notes, recorded};
 
 const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
@@ -51,7 +52,7 @@ fn with(objects: &[Value]) -> Cluster {
 /// Returns the lines of the basis about the controller's settings.
 fn basis(answer: &Value) -> Vec<String> {
     let items = ["controller flags", "feature gates", "controller manager"];
-    let lines = answer["basis"].as_array().into_iter().flatten();
+    let lines = each(&answer["basis"]);
     let text = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
     let lines = lines.map(|line| ["item", "value", "source"].map(|field| text(line, field)));
     let own = lines.filter(|[item, value, _]| {
@@ -103,12 +104,7 @@ fn the_settings_are_those_of_the_pod() {
     assert_eq!(answer["outcome"], typed["outcome"]);
 
     // A list has the same for each item.
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut list = program();
-    let list = list
-        .args(["explain", "-A", "-o", "json"])
-        .env("KUBECONFIG", config.path());
-    let list = run(list).answer();
+    let list = ask(&server, "admin", &["explain", "-A", "-o", "json"]).answer();
     assert_eq!(basis(&list["items"][0]), basis(&answer));
     assert_eq!(list["items"][0]["outcome"], answer["outcome"]);
 
@@ -268,7 +264,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
     );
 }
 
-/// The rest of the pod is full of secrets, which [`Ran`] looks for.
+/// The rest of the pod is full of secrets, which [`Ran`](super::Ran) looks for.
 #[test]
 fn nothing_else_of_the_pod_shows_or_is_kept() {
     let gates = "--feature-gates=HPAScaleToZero=true";
@@ -276,21 +272,17 @@ fn nothing_else_of_the_pod_shows_or_is_kept() {
         manager("a", "v1.36.2", &[TOLERANCE, gates]),
         lease("a_3b2e", RENEWED),
     ]));
-    let path = directory().join(format!("saved-manager-{}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     for format in [&[][..], &["-o", "wide"], &["-o", "yaml"], &["-v", "9"]] {
         assert_eq!(explain(&server, format).code, Some(0));
     }
     let live = explain(&server, &["-o", "json", "--save", file]).answer();
-    let saved = fs::read_to_string(&path).expect("a saved file");
+    let saved = fs::read_to_string(file).expect("a saved file");
     assert!(
         !saved.contains("secret-") && !saved.contains("\"command\""),
         "{saved}"
     );
-    let read =
-        |file: &str| -> Ran { run(program().args(["explain", NAME, "-f", file, "-o", "json"])) };
-    let again = read(file).answer();
-    fs::remove_file(&path).expect("it was there");
+    let again = explain_file(file).answer();
     assert_eq!(live["outcome"], again["outcome"]);
     // Everything is stated now.
     assert_eq!(basis(&again), [""; 0]);

@@ -47,6 +47,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::api::json::{array, each};
 use super::api::{Answer, Auth, Clock, Cluster, Fault, Server, When};
 use super::{Change, notes, program, recorded, run};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
@@ -100,9 +101,8 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
     for field in ["outcome", "trace", "range", "certainty"] {
         assert_eq!(fallback[field], calm[field], "{field}");
     }
-    let basis = fallback["basis"].as_array().into_iter().flatten();
+    let mut basis = each(&fallback["basis"]);
     let scale = basis
-        .into_iter()
         .find(|basis| basis["item"] == "scale")
         .expect("it is marked");
     assert_eq!(scale["value"], "10 replicas");
@@ -571,7 +571,7 @@ fn a_server_without_a_time_leaves_the_local_clock() {
         let mut cluster = Cluster::recorded();
         cluster.clock(clock);
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
-        let basis = answer["basis"].as_array().expect("a list");
+        let basis = array(&answer["basis"]);
         let clock = basis
             .iter()
             .find(|basis| basis["item"] == "clock")

@@ -2,7 +2,6 @@
 //! requests that grow with namespaces and pages, and not with HPAs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -10,20 +9,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::api::json::array;
 use super::api::{
     Answer, Auth, Clock, Cluster, CustomMetric, ExternalMetric, Fault, Kubeconfig, Recorded, Scale,
     Server, When,
 };
+use super::apply::refusal;
 use super::metrics::external_metric;
-use super::{Ran, directory, program, recorded, run, schema, signalled, until};
+use super::{
+    Ran, Temporary, ask, own, own_by_keda, program, recorded, run, schema, signalled, until,
+};
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
-    let config = server.kubeconfig(&Auth::Token(user));
-    run(program()
-        .arg("explain")
-        .args(args)
-        .args(["-o", "json"])
-        .env("KUBECONFIG", config.path()))
+    ask(
+        server,
+        user,
+        &[&["explain"], args, &["-o", "json"]].concat(),
+    )
 }
 
 /// Explains with all optional answers: a busy machine may be too slow for them, and then says so.
@@ -57,12 +59,12 @@ fn without_skew(mut answer: Value) -> Value {
 /// Compares every answer of the list with the one that its HPA gets alone; returns how many there are, and
 /// how many errors.
 pub(super) fn compare(server: &Server, user: &str) -> [usize; 2] {
-    let list: Value = serde_json::from_str(&in_time(server, user, &["-A"]).stdout).expect("a list");
+    let list = in_time(server, user, &["-A"]).json();
     let items = items(&list);
     for item in &items {
         assert_alone(server, user, item);
     }
-    let errors = list["errors"].as_array().expect("errors");
+    let errors = array(&list["errors"]);
     for error in errors {
         let [namespace, name, message] =
             ["namespace", "name", "message"].map(|field| error[field].as_str().expect("text"));
@@ -80,8 +82,11 @@ fn compare_by_turns(server: &Server, user: &str) {
 }
 
 fn items(list: &Value) -> Vec<Value> {
-    let items = list["items"].as_array().expect("items").iter();
-    items.cloned().map(without_skew).collect()
+    array(&list["items"])
+        .iter()
+        .cloned()
+        .map(without_skew)
+        .collect()
 }
 
 /// Asserts that `shop` and `yard` have the same answers, and returns each of one of them by turns, and the recorded
@@ -103,8 +108,7 @@ fn by_turns(items: &[Value]) -> Vec<&Value> {
 fn assert_alone(server: &Server, user: &str, item: &Value) {
     let [namespace, name] =
         ["namespace", "name"].map(|field| item["hpa"][field].as_str().expect("text"));
-    let alone = in_time(server, user, &[name, "-n", namespace]);
-    let alone = without_skew(serde_json::from_str(&alone.stdout).expect("an answer"));
+    let alone = without_skew(in_time(server, user, &[name, "-n", namespace]).json());
     for (field, value) in item.as_object().expect("an object") {
         assert_eq!(
             *value, alone[field],
@@ -221,15 +225,13 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
             &json!({"matchLabels": {"app": "web", "pod-template-hash": hash}}),
         );
         set["metadata"]["labels"] = json!({"app": "web", "pod-template-hash": hash});
-        set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
-            "kind": "Deployment", "name": "web", "uid": "", "controller": true}]);
+        own(&mut set, ["apps/v1", "Deployment", "web"]);
         set["spec"]["template"] = json!({"spec": {"containers": [
             {"name": "nginx", "image": image}]}});
         cluster.put(set);
     }
     cluster.edit("v1", "Pod", [namespace, "web-00001"], |pod| {
-        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
-            "kind": "ReplicaSet", "name": "web-old", "uid": "", "controller": true}]);
+        own(pod, ["apps/v1", "ReplicaSet", "web-old"]);
     });
     cluster.edit("v1", "Pod", [namespace, "web-00002"], |pod| {
         pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
@@ -290,8 +292,7 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
                 "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}}),
         );
         cluster.edit_hpa([namespace, name], |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-                "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
+            own_by_keda(hpa, name);
             hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
         });
     }
@@ -426,10 +427,10 @@ fn usage_without_labels_belongs_to_the_pods_of_its_names() {
     }
     let server = Server::start(cluster);
     let answer = explain(&server, "admin", &["-n", "shop"]).answer();
-    for item in answer["items"].as_array().expect("items") {
+    for item in array(&answer["items"]) {
         assert_eq!(item["proposal"], 8, "{item:#}");
     }
-    assert_eq!(answer["items"].as_array().map(Vec::len), Some(3));
+    assert_eq!(array(&answer["items"]).len(), 3);
 }
 
 /// Returns how many requests there were, by the last part of their paths.
@@ -463,10 +464,7 @@ fn the_requests_grow_with_namespaces_and_pages() {
         }
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-A"]).answer();
-        assert_eq!(
-            answer["items"].as_array().map(Vec::len),
-            Some(namespaces * hpas + 1)
-        );
+        assert_eq!(array(&answer["items"]).len(), namespaces * hpas + 1);
         let requests = without_newer(&server);
         (requests.len(), format!("{:?}", counted(&requests)))
     };
@@ -492,10 +490,7 @@ fn requests_and_bytes_grow_in_proportion() {
             cluster.autoscaled([&namespace, &name], 1);
         }
         let server = Server::start(cluster);
-        let config = server.kubeconfig(&Auth::Token("admin"));
-        let ran = run(program()
-            .args(["explain", "-A"])
-            .env("KUBECONFIG", config.path()));
+        let ran = ask(&server, "admin", &["explain", "-A"]);
         let rows = ran
             .stdout
             .lines()
@@ -525,7 +520,7 @@ fn a_list_is_not_longer_than_what_it_answers() {
         .autoscaled(["shop", "cart"], 3);
     let server = Server::start(cluster);
     let answer = explain(&server, "admin", &["-n", "shop"]).answer();
-    assert_eq!(answer["items"].as_array().map(Vec::len), Some(2));
+    assert_eq!(array(&answer["items"]).len(), 2);
     let path = "/api/v1/namespaces/shop/pods";
     let requests = server.requests();
     let pods = requests.iter().filter(|request| request.path == path);
@@ -556,10 +551,7 @@ fn a_list_that_fails_is_asked_one_by_one() {
     );
     let server = Server::start(cluster);
     let ran = explain(&server, "admin", &["-n", "shop"]);
-    assert_eq!(
-        (&*ran.stderr, ran.answer()["items"].as_array().map(Vec::len)),
-        ("", Some(2))
-    );
+    assert_eq!((&*ran.stderr, array(&ran.answer()["items"]).len()), ("", 2));
     assert_eq!(counted(&server.requests())["scale"], 2);
 }
 
@@ -601,14 +593,12 @@ fn the_names_of_an_api_are_asked_for_once() {
                 "reason": "FailedGetExternalMetric", "message": says}]);
         });
     }
-    let answer = |code: u16, body: Value| Fault::Answer(Answer::json(code, body.to_string()));
     let list = json!({"kind": "APIResourceList", "apiVersion": "v1",
         "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": [{"name": "queue_depths"}]});
     let values = format!("{NAMES}/namespaces/");
-    cluster.fault(When::on(NAMES).except(&values), answer(200, list));
-    let unknown = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
-        "reason": "NotFound", "message": says});
-    cluster.fault(When::on(&values), answer(404, unknown));
+    let list = Fault::Answer(Answer::json(200, list.to_string()));
+    cluster.fault(When::on(NAMES).except(&values), list);
+    cluster.fault(When::on(&values), refusal(404, "NotFound", says));
     let server = Server::start(cluster);
     let all = in_time(&server, "admin", &["-n", "shop"]).answer();
     assert_eq!(
@@ -619,8 +609,7 @@ fn the_names_of_an_api_are_asked_for_once() {
             .count(),
         1
     );
-    let items = all["items"].as_array().expect("items");
-    for (name, item) in ["cart", "web"].into_iter().zip(items) {
+    for (name, item) in ["cart", "web"].into_iter().zip(array(&all["items"])) {
         let alone = in_time(&server, "admin", &[name, "-n", "shop"]).answer();
         assert_eq!(item["findings"], alone["findings"], "{name}");
         let evidence = item["findings"][0]["evidence"].to_string();
@@ -645,12 +634,7 @@ fn half() -> Cluster {
 fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
     let server = Server::start(fleet());
     let list = explain(&server, "admin", &["-A"]).answer();
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut command = program();
-    command
-        .args(["explain", "-A", "-o", "jsonl"])
-        .env("KUBECONFIG", config.path());
-    let ran = run(&mut command);
+    let ran = ask(&server, "admin", &["explain", "-A", "-o", "jsonl"]);
     assert_eq!((ran.code, &*told(&ran)), (Some(0), ""));
     let sorted = |items: Vec<Value>| {
         let key = |item: &Value| format!("{} {}", item["hpa"]["namespace"], item["hpa"]["name"]);
@@ -665,7 +649,7 @@ fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
         .stdout
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"));
-    let items = list["items"].as_array().expect("items").clone();
+    let items = array(&list["items"]).to_vec();
     assert_eq!(sorted(lines.collect()), sorted(items));
 
     // While the pods of one namespace do not come, the lines of the other are there.
@@ -720,7 +704,7 @@ fn what_there_is_when_a_signal_comes_is_told() {
             "json" => {
                 let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
                 assert_eq!(schema::EXPLANATION_LIST.fault(&list), None);
-                assert_eq!(list["items"].as_array().map(Vec::len), Some(3));
+                assert_eq!(array(&list["items"]).len(), 3);
             }
             _ => {
                 let lines: Vec<&str> = ran.stdout.lines().collect();
@@ -738,18 +722,16 @@ fn what_there_is_when_a_signal_comes_is_told() {
 #[test]
 fn each_is_explained_as_it_would_be_alone_from_a_file() {
     let server = Server::start(fleet());
-    let path = directory().join(format!("saved-fleet-{}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     explain(&server, "admin", &["-A", "--save", file]).answer();
     let list = run(program().args(["explain", "-A", "-o", "json", "-f", file])).answer();
-    for item in by_turns(list["items"].as_array().expect("items")) {
+    for item in by_turns(array(&list["items"])) {
         let [namespace, name] =
             ["namespace", "name"].map(|field| item["hpa"][field].as_str().expect("text"));
         let alone = ["explain", name, "-n", namespace, "-o", "json", "-f", file];
-        let alone: Value = serde_json::from_str(&run(program().args(alone)).stdout).expect("JSON");
+        let alone = run(program().args(alone)).json();
         assert_eq!(*item, alone, "{namespace}/{name}");
     }
-    fs::remove_file(&path).expect("it was there");
 }
 
 /// A server that is busy says when to come again, and is asked then.
@@ -766,10 +748,7 @@ fn a_list_comes_again_when_the_server_asks_for_it() {
     }
     let server = Server::start(cluster);
     let ran = explain(&server, "admin", &["-A"]);
-    assert_eq!(
-        (&*told(&ran), ran.answer()["items"].as_array().map(Vec::len)),
-        ("", Some(6))
-    );
+    assert_eq!((&*told(&ran), array(&ran.answer()["items"]).len()), ("", 6));
     let requests = server.requests();
     for list in [deployments, pods] {
         let asked: Vec<_> = requests.iter().filter(|it| it.path == list).collect();

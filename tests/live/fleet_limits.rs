@@ -2,18 +2,20 @@
 //! some of them need: each HPA still gets the answer that it gets alone.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::api::json::array;
 use super::api::{Auth, Clock, Cluster, Fault, Server, When};
 use super::fleet::{compare, counted, explain, fleet, measured, start, told, workload};
 use super::metrics::external_metric;
 use super::rounds::lacked_usage;
-use super::{directory, notes, program, recorded, run, signalled, until};
+use super::{
+    Temporary, directory, notes, own, own_by_keda, program, recorded, run, signalled, until,
+};
 
 /// Returns an empty cluster whose clock is the recorded one.
 fn empty() -> Cluster {
@@ -176,7 +178,7 @@ fn hpas_are_as_old_as_what_is_read_for_them() {
     );
     let server = Server::start(cluster);
     let list = explain(&server, "admin", &["-A"]).answer();
-    let items = list["items"].as_array().expect("items");
+    let items = array(&list["items"]);
     assert_eq!(items.len(), 9);
     let last = &items[8];
     assert_eq!(
@@ -209,8 +211,8 @@ fn a_list_that_cannot_be_saved_is_printed() {
         "{}",
         ran.stderr
     );
-    let list: Value = serde_json::from_str(&ran.stdout).expect("a list");
-    assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
+    let list = ran.json();
+    assert_eq!(array(&list["items"]).len(), 1);
 }
 
 /// The controller asks for the pods of a selector, and is not concerned by any other.
@@ -234,7 +236,7 @@ fn what_no_hpa_selects_fails_for_none() {
         );
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-n", "shop"]).answer();
-        for item in answer["items"].as_array().expect("items") {
+        for item in array(&answer["items"]) {
             assert_eq!(item["outcome"]["error"], Value::Null, "{kind}: {item:#}");
         }
         assert_eq!(compare(&server, "admin"), [4, 0], "{kind}");
@@ -273,15 +275,16 @@ fn each_is_explained_from_a_file_as_it_was_in_the_cluster() {
         });
     }
     for pod in ["web-00000", "web-00002"] {
-        cluster.edit("v1", "Pod", ["shop", pod], |it| owned(it, "web-new"));
+        cluster.edit("v1", "Pod", ["shop", pod], |it| {
+            own(it, ["apps/v1", "ReplicaSet", "web-new"]);
+        });
     }
     let server = Server::start(cluster);
-    let path = directory().join(format!("saved-live-{}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     let live = explain(&server, "admin", &["-A", "--save", file]).answer();
     let saved = run(program().args(["explain", "-A", "-o", "json", "-f", file]));
     let saved = saved.without_file(file).answer();
-    let [live, saved] = [live, saved].map(|it| it["items"].as_array().expect("items").clone());
+    let [live, saved] = [live, saved].map(|it| array(&it["items"]).to_vec());
     assert_eq!((live.len(), saved.len()), (45, 45));
     let found = json!(live)
         .to_string()
@@ -307,7 +310,6 @@ fn each_is_explained_from_a_file_as_it_was_in_the_cluster() {
             assert_eq!(live, saved, "{field}");
         }
     }
-    fs::remove_file(&path).expect("it was there");
 }
 
 /// Adds the ReplicaSets of a Deployment, and a pod of an earlier one.
@@ -323,29 +325,22 @@ fn revisions(cluster: &mut Cluster, name: &str) {
         );
         set["metadata"]["labels"] = labels;
         let other = if hash == "old" { "canary" } else { name };
-        set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
-            "kind": "Deployment", "name": other, "uid": "", "controller": true}]);
+        own(&mut set, ["apps/v1", "Deployment", other]);
         cluster.put(set);
     }
     for (pod, hash) in [("00000", "new"), ("00001", "new"), ("00002", "old")] {
         cluster.edit("v1", "Pod", ["shop", &format!("{name}-{pod}")], |it| {
-            owned(it, &format!("{name}-{hash}"));
+            own(it, ["apps/v1", "ReplicaSet", &format!("{name}-{hash}")]);
         });
     }
 }
 
-fn owned(pod: &mut Value, replica_set: &str) {
-    pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
-        "name": replica_set, "uid": "", "controller": true}]);
-}
-
 /// Returns how often each code was found.
 fn codes(list: &Value) -> BTreeMap<String, usize> {
-    let items = list["items"].as_array().expect("items");
     let mut codes = BTreeMap::new();
-    for finding in items
+    for finding in array(&list["items"])
         .iter()
-        .flat_map(|it| it["findings"].as_array().expect("findings"))
+        .flat_map(|it| array(&it["findings"]))
     {
         *codes
             .entry(finding["code"].as_str().expect("a code").to_owned())
@@ -395,12 +390,7 @@ fn replica_sets_that_come_late_are_not_forgotten() {
     let late = explain(&server, "admin", &["-n", "shop"]).answer();
     assert_eq!(codes(&late).get("foreign-pods"), None, "{late:#}");
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
-    for item in late["items"]
-        .as_array()
-        .expect("items")
-        .iter()
-        .chain([&alone])
-    {
+    for item in array(&late["items"]).iter().chain([&alone]) {
         assert!(notes(item).contains(left_out), "{}", notes(item));
     }
 }
@@ -426,7 +416,7 @@ fn events_of_a_namespace_wait_for_nothing_else() {
         cluster.fault(When::on(slow), late.clone());
         let server = Server::start(cluster);
         let list = explain(&server, "carol", &["-A"]).answer();
-        for item in list["items"].as_array().expect("items") {
+        for item in array(&list["items"]) {
             assert!(!notes(item).contains("events"), "{slow}: {}", notes(item));
         }
     }
@@ -525,8 +515,7 @@ fn foreign_pods_are_found_whatever_else_fails() {
             "metadata": {"name": name, "namespace": "shop"}}),
         );
         cluster.edit_hpa(["shop", name], |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-                "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
+            own_by_keda(hpa, name);
             hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
                 "currentMetrics": [{"type": ""}]});
         });
@@ -552,7 +541,7 @@ fn hpas_that_share_a_target_share_their_requests() {
         }
         let server = Server::start(cluster);
         let answer = explain(&server, "admin", &["-A"]).answer();
-        assert_eq!(answer["items"].as_array().map(Vec::len), Some(hpas + 1));
+        assert_eq!(array(&answer["items"]).len(), hpas + 1);
         (
             server.requests().len(),
             format!("{:?}", counted(&server.requests())),

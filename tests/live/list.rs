@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{
-    Answer, Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When,
-};
+use super::api::json::{array, each};
+use super::api::{Answer, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
 use super::metrics::external_metric;
-use super::{HPAS, Ran, condition, directory, notes, program, recorded, run, schema};
+use super::{HPAS, Ran, ask, condition, notes, own_by_keda, program, recorded, run, schema};
 
 /// Returns four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
 fn shop() -> Cluster {
@@ -27,12 +26,18 @@ fn shop() -> Cluster {
     cluster
 }
 
+/// Returns the same with one more for the target of `cart`, and one without a target.
+fn with_twin_and_lost() -> Cluster {
+    let mut cluster = shop();
+    for (name, target) in [("twin", "cart"), ("lost", "lost")] {
+        let target = ["apps/v1", "Deployment", target];
+        cluster.hpa(["shop", name], target, &json!({}));
+    }
+    cluster
+}
+
 fn list_as(server: &Server, user: &str, more: &[&str]) -> Ran {
-    let config = server.kubeconfig(&Auth::Token(user));
-    run(program()
-        .arg("explain")
-        .args(more)
-        .env("KUBECONFIG", config.path()))
+    ask(server, user, &[&["explain"], more].concat())
 }
 
 fn list(server: &Server, more: &[&str]) -> Ran {
@@ -50,16 +55,10 @@ fn rows(ran: &Ran) -> Vec<Vec<&str>> {
 
 /// Returns the namespaces and names of the items of a list.
 fn keys(list: &Value) -> Vec<String> {
-    let items = list["items"].as_array().expect("items").iter();
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    items
-        .map(|it| {
-            format!(
-                "{}/{}",
-                text(&it["hpa"]["namespace"]),
-                text(&it["hpa"]["name"])
-            )
-        })
+    array(&list["items"])
+        .iter()
+        .map(|it| text(&it["hpa"]["namespace"]) + "/" + &text(&it["hpa"]["name"]))
         .collect()
 }
 
@@ -150,40 +149,22 @@ fn nothing_there_is_said_as_kubectl_says_it() {
 
 #[test]
 fn a_target_that_others_select_or_that_is_lost_is_told_in_table_and_conditions() {
-    let mut cluster = shop();
-    cluster.hpa(
-        ["shop", "twin"],
-        ["apps/v1", "Deployment", "cart"],
-        &json!({}),
-    );
-    cluster.hpa(
-        ["shop", "lost"],
-        ["apps/v1", "Deployment", "lost"],
-        &json!({}),
-    );
-    let server = Server::start(cluster);
+    let server = Server::start(with_twin_and_lost());
     let whole = list(&server, &["-n", "shop", "-o", "json"]).answer();
-    let items = whole["items"].as_array().expect("items");
-    assert_eq!(items.len(), 6);
+    assert_eq!(keys(&whole).len(), 6);
     let table = list(&server, &["-n", "shop"]);
     let worst = |name: &str| {
-        let row = table
-            .stdout
-            .lines()
-            .find(|line| line.starts_with(name))
-            .map(str::to_owned);
-        row.and_then(|row| Some(row.rsplit_once("  ")?.1.trim().to_owned()))
-            .expect("a row")
+        let mut lines = table.stdout.lines();
+        let row = lines.find(|line| line.starts_with(name)).expect("a row");
+        row.rsplit_once("  ").expect("cells").1.trim()
     };
     assert_eq!(worst("twin"), "shared-pods");
     assert_eq!(worst("lost"), "target-not-found");
     // The controller's own reasons are in its conditions.
     let reason = |name: &str, kind: &str| {
-        let item = items
-            .iter()
-            .find(|item| item["hpa"]["name"] == name)
-            .expect("an item");
-        let [status, reason, _] = condition(item, kind);
+        let mut items = each(&whole["items"]);
+        let item = items.find(|item| item["hpa"]["name"] == name);
+        let [status, reason, _] = condition(item.expect("an item"), kind);
         [status, reason]
     };
     assert_eq!(
@@ -267,7 +248,7 @@ fn what_cannot_be_read_leaves_the_others_their_answers() {
 
     let ran = list_as(&server, "bob", &["-n", "shop", "-o", "json"]);
     assert_eq!(ran.code, Some(1));
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer = ran.json();
     assert_eq!(
         keys(&answer),
         ["shop/api", "shop/cart", "shop/pay", "shop/web"]
@@ -435,20 +416,15 @@ fn long_lists_come_in_pages() {
     }
     let server = Server::start(cluster);
     assert_eq!(rows(&list(&server, &["-A"])).len(), 501);
+    let all = "/apis/autoscaling/v2/horizontalpodautoscalers";
     let lists = || {
-        let path = "/apis/autoscaling/v2/horizontalpodautoscalers";
-        let requests = server
-            .requests()
-            .into_iter()
-            .filter(|request| request.path == path);
-        requests
-            .map(|request| request.parameter("limit").map(str::to_owned))
-            .collect::<Vec<_>>()
+        let requests = server.requests().into_iter().filter(|it| it.path == all);
+        let limits = requests.map(|request| request.parameter("limit").map(str::to_owned));
+        limits.collect::<Vec<_>>()
     };
     let limit = Some("500".to_owned());
     assert_eq!(lists(), [limit.clone(), limit.clone()]);
     server.change(|cluster| {
-        let all = "/apis/autoscaling/v2/horizontalpodautoscalers";
         cluster.fault(When::on(all).nth(2), Fault::Expired);
     });
     assert_eq!(rows(&list(&server, &["-A"])).len(), 501);
@@ -484,19 +460,9 @@ fn what_takes_long_says_so_on_standard_error() {
 
 #[test]
 fn what_is_saved_of_a_list_gives_the_same_list() {
-    let mut cluster = shop();
-    cluster.hpa(
-        ["shop", "twin"],
-        ["apps/v1", "Deployment", "cart"],
-        &json!({}),
-    );
-    cluster.hpa(
-        ["shop", "lost"],
-        ["apps/v1", "Deployment", "lost"],
-        &json!({}),
-    );
-    let server = Server::start(cluster);
-    let path = directory().join(format!("saved-list-{}.json", std::process::id()));
+    let server = Server::start(with_twin_and_lost());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("state.json");
     let file = path.to_str().expect("a path");
     for selection in [&["-A"][..], &["-n", "shop"], &["-A", "-l", "team"]] {
         let live = list(
@@ -507,12 +473,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
         let args = [&["explain", "-o", "json", "-f", file], selection].concat();
         let again = run(program().args(args)).without_file(file).answer();
         assert_eq!(keys(&live), keys(&again));
-        for (live, again) in live["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .zip(again["items"].as_array().into_iter().flatten())
-        {
+        for (live, again) in array(&live["items"]).iter().zip(array(&again["items"])) {
             for part in ["hpa", "outcome", "proposal", "range", "findings"] {
                 assert_eq!(live[part], again[part], "{part} of {}", live["hpa"]["name"]);
             }
@@ -560,8 +521,10 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     let again = run(program().args(["explain", "-A", "-o", "json", "-f", file])).answer();
     fs::remove_file(&path).expect("it was there");
     let proposals = |list: &Value| -> Vec<Value> {
-        let items = list["items"].as_array().expect("items").iter();
-        items.map(|item| item["proposal"].clone()).collect()
+        array(&list["items"])
+            .iter()
+            .map(|item| item["proposal"].clone())
+            .collect()
     };
     assert_eq!(proposals(&live), [json!(3), json!(4)]);
     assert_eq!(proposals(&again), proposals(&live));
@@ -587,7 +550,7 @@ fn an_unread_target_is_a_note_of_its_own_hpa() {
         cluster.fault(target, Fault::Answer(Answer::text(500, name)));
     }
     let answer = list(&Server::start(cluster), &["-n", "shop", "-o", "json"]).answer();
-    for item in answer["items"].as_array().expect("items") {
+    for item in array(&answer["items"]) {
         let name = item["hpa"]["name"].as_str().expect("a name");
         let notes = notes(item);
         let left_out: Vec<&str> = notes
@@ -618,8 +581,7 @@ fn an_unread_list_is_a_note_of_the_hpas_that_it_concerns() {
         hpa["spec"]["scaleTargetRef"]["kind"] = json!("StatefulSet");
     });
     cluster.edit_hpa(["shop", "pay"], |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-            "kind": "ScaledObject", "name": "pay", "uid": "1", "controller": true}]);
+        own_by_keda(hpa, "pay");
     });
     cluster.edit_hpa(["shop", "api"], |hpa| {
         hpa["spec"]["scaleTargetRef"]["name"] = json!("none");
@@ -635,7 +597,7 @@ fn an_unread_list_is_a_note_of_the_hpas_that_it_concerns() {
     let server = Server::start(cluster);
     for all in [&["-A"][..], &["-n", "shop"]] {
         let answer = list(&server, &[all, &["-o", "json"]].concat()).answer();
-        for item in answer["items"].as_array().expect("items") {
+        for item in array(&answer["items"]) {
             let want = match item["hpa"]["name"].as_str().expect("a name") {
                 _ if item["hpa"]["namespace"] != json!("shop") => continue,
                 "cart" => [false, true],
@@ -664,7 +626,7 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let answer = ran.unanswered();
     let hint = "hint: metrics.k8s.io could not be read: increase --request-timeout";
     assert!(ran.stderr.contains(hint), "{}", ran.stderr);
-    assert_eq!(answer["items"].as_array().map(Vec::len), Some(25));
+    assert_eq!(array(&answer["items"]).len(), 25);
     let text = answer.to_string();
     assert!(
         text.contains("timed out after 1s") && text.contains("not requested: "),

@@ -37,15 +37,18 @@ mod signals;
 mod usage;
 
 use std::ffi::OsStr;
+use std::ops::Deref;
 use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use api::json::each;
 use api::{Auth, Clock, Cluster, Kubeconfig, Server};
 use assert_cmd::Command;
 use ran::{PROGRAM, Ran, run};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tempfile::{NamedTempFile, TempPath};
 
 const NAME: &str = "nginx-deployment";
 const HPAS: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
@@ -133,6 +136,12 @@ fn explain_with(config: &Kubeconfig, more: &[&str]) -> Ran {
         .env("KUBECONFIG", config.path()))
 }
 
+/// Runs the program as a user of a server.
+fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    run(program().args(words).env("KUBECONFIG", config.path()))
+}
+
 fn explain_as(server: &Server, user: &str, more: &[&str]) -> Ran {
     explain_with(&server.kubeconfig(&Auth::Token(user)), more)
 }
@@ -148,10 +157,25 @@ fn explain_on(change: impl FnOnce(&mut Cluster)) -> Ran {
     explain(&Server::start(cluster), &["-o", "json"])
 }
 
+/// Explains the recorded HPA from a saved state, in JSON.
+fn explain_file(file: &str) -> Ran {
+    run(program().args(["explain", NAME, "-f", file, "-o", "json"]))
+}
+
+/// Gives an object a controller.
+fn own(object: &mut Value, [api_version, kind, name]: [&str; 3]) {
+    object["metadata"]["ownerReferences"] = json!([{"apiVersion": api_version, "kind": kind, "name": name, "uid": "",
+        "controller": true}]);
+}
+
+/// Gives an HPA the ScaledObject of this name.
+fn own_by_keda(hpa: &mut Value, name: &str) {
+    own(hpa, ["keda.sh/v1alpha1", "ScaledObject", name]);
+}
+
 /// Returns the notes of an answer, one per line.
 fn notes(answer: &Value) -> String {
-    let notes = answer["notes"].as_array().into_iter().flatten();
-    notes
+    each(&answer["notes"])
         .filter_map(Value::as_str)
         .collect::<Vec<_>>()
         .join("\n")
@@ -159,13 +183,28 @@ fn notes(answer: &Value) -> String {
 
 /// Returns a condition of the outcome: status, reason and message.
 fn condition(answer: &Value, kind: &str) -> [String; 3] {
-    let conditions = answer["outcome"]["status"]["conditions"].as_array();
-    let found = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition["type"] == kind);
+    let mut conditions = each(&answer["outcome"]["status"]["conditions"]);
+    let found = conditions.find(|condition| condition["type"] == kind);
     let found = found.unwrap_or_else(|| panic!("no condition {kind} in {answer:#}"));
     ["status", "reason", "message"].map(|field| found[field].as_str().unwrap_or("").to_owned())
+}
+
+/// The path of a file, which is deleted with its test.
+struct Temporary(TempPath);
+
+impl Temporary {
+    fn new() -> Self {
+        let file = NamedTempFile::new_in(directory()).expect("a file");
+        Self(file.into_temp_path())
+    }
+}
+
+impl Deref for Temporary {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.to_str().expect("a path in UTF-8")
+    }
 }
 
 fn directory() -> &'static Path {

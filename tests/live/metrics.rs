@@ -1,14 +1,15 @@
 //! A metrics API that refuses, fails or is missing: the controller's own outcome for that metric,
 //! in its words, and a note about what to do. Never a failure of the program.
 
-use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::api::json::{array, each};
 use super::api::{Answer, Cluster, CustomMetric, Fault, Server, When};
-use super::{NAME, POD_METRICS, PODS, Ran, condition, directory, explain_as, explain_on, notes};
-use super::{program, recorded, run};
+use super::apply::refusal;
+use super::{NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file};
+use super::{explain_on, notes, program, recorded, run};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/";
@@ -86,11 +87,7 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         assert_eq!(found["code"], "metric-not-found", "{answer}");
         let said = found["summary"].as_str().expect("a summary");
         assert!(said.starts_with(summary), "{said}");
-        assert_eq!(
-            found["evidence"].as_array().map(Vec::len),
-            Some(evidence),
-            "{found}"
-        );
+        assert_eq!(array(&found["evidence"]).len(), evidence, "{found}");
         assert_eq!(server.requests().len(), 13, "{served}");
     }
 }
@@ -214,15 +211,13 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             hpa["status"]["conditions"] = conditions;
             hpa["status"]["currentMetrics"] = current;
         });
-        let answer = |code: u16, body: &Value| Fault::Answer(Answer::json(code, body.to_string()));
-        let (code, body) = match listed {
-            Some(body) => (200, body),
-            None => (404, json!("404 page not found")),
+        let answer = match listed {
+            Some(body) => Answer::json(200, body.to_string()),
+            None => Answer::json(404, json!("404 page not found").to_string()),
         };
-        cluster.fault(When::on(NAMES).except(EXTERNAL), answer(code, &body));
-        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
-            "reason": "NotFound", "message": says.rsplit("API: ").next()});
-        cluster.fault(When::on(EXTERNAL), answer(404, &body));
+        cluster.fault(When::on(NAMES).except(EXTERNAL), Fault::Answer(answer));
+        let message = says.rsplit("API: ").next().unwrap_or_default();
+        cluster.fault(When::on(EXTERNAL), refusal(404, "NotFound", message));
         let server = Server::start(cluster);
         let answer = super::explain(&server, &["-o", "json"]).answer();
         let found = &answer["findings"][0];
@@ -371,7 +366,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     ] {
         let ran = explain(metrics.clone(), &["-o", "json"]);
         assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer = ran.json();
         assert_eq!(answer["outcome"]["status"], Value::Null, "{name}");
         assert_eq!(answer["range"], json!({"min": min, "max": 10}), "{name}");
         assert_eq!(answer["certainty"], certainty, "{name}");
@@ -400,14 +395,12 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
         .grant("bob")
         .deny("bob", "list", "pods.metrics.k8s.io");
     let server = Server::start(cluster);
-    let file = directory().join(format!("saved-denied-{}.json", std::process::id()));
-    let path = file.to_str().expect("a path");
-    let answer = explain_as(&server, "bob", &["-o", "json", "--save", path]).unanswered();
+    let file: &str = &Temporary::new();
+    let answer = explain_as(&server, "bob", &["-o", "json", "--save", file]).unanswered();
     let note = "cpu: the controller itself last read 2575% (515m), in a status that last changed \
                 14s ago";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
-    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).unanswered();
-    fs::remove_file(&file).expect("it was there");
+    let again = explain_file(file).unanswered();
     for field in ["outcome", "range", "certainty"] {
         assert_eq!(again[field], answer[field], "{field}");
     }
@@ -482,8 +475,6 @@ fn a_failing_metrics_api_is_an_outcome() {
 #[test]
 fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
     let page = Answer::new(200, "text/html; charset=utf-8", "<html>log in</html>");
-    let unauthorized = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
-        "reason": "Unauthorized", "message": "Unauthorized", "code": 401});
     let blocked = r#"{"error": "blocked by policy"}"#;
     let of_another = "a proxy or another host may have answered";
     for (failure, message, hint) in [
@@ -535,7 +526,7 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
             Some("check that the server's address is an API server's"),
         ),
         (
-            Fault::Answer(Answer::json(401, unauthorized.to_string())),
+            Fault::Unauthorized,
             "Unauthorized",
             Some("check the credentials that are sent, or log in again"),
         ),
@@ -637,10 +628,7 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         } else {
             ran.unanswered()
         };
-        assert_eq!(
-            answer["outcome"]["unread"].as_array().map(Vec::len),
-            Some(1)
-        );
+        assert_eq!(array(&answer["outcome"]["unread"]).len(), 1);
         let shared = "unknown whether another HPA selects the same pods: the pods cannot be read";
         for note in [right, shared] {
             assert!(notes(&answer).contains(note), "{}", notes(&answer));
@@ -699,27 +687,25 @@ fn custom_metrics_without_an_adapter() {
 /// The controller has its own discovery: without ours, it is open what it reads.
 #[test]
 fn a_failing_discovery_leaves_open_what_the_controller_reads() {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
-        "reason": "InternalError", "message": "webhook authorizer failed", "code": 500});
+    let said = "webhook authorizer failed";
     let of_a_custom_kind = json!({"type": "Object", "object": {
         "metric": {"name": "hits"},
         "describedObject": {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"},
         "target": {"type": "Value", "value": "10"}}});
     let proxy = "HTTP 404 from 127.0.0.1:";
     for metric in [pods_metric(), of_a_custom_kind] {
-        for (answer, message) in [
+        for (failure, message) in [
+            (refusal(500, "InternalError", said), said),
             (
-                Answer::json(500, status.to_string()),
-                "webhook authorizer failed",
-            ),
-            (
-                Answer::text(404, "default backend - 404").with("Via", "1.1 gateway"),
+                Fault::Answer(
+                    Answer::text(404, "default backend - 404").with("Via", "1.1 gateway"),
+                ),
                 proxy,
             ),
         ] {
             let ran = explain_on(|cluster| {
                 with_metrics(cluster, &json!([metric.clone()]));
-                cluster.fault(When::on("/apis").except("/apis/"), Fault::Answer(answer));
+                cluster.fault(When::on("/apis").except("/apis/"), failure);
             });
             let unread = &ran.unanswered()["outcome"]["unread"][0];
             assert_eq!(unread["cause"], "unanswered", "{message}");
@@ -763,23 +749,21 @@ fn pods_that_fail_to_come_leave_no_answer() {
 fn old_metrics_are_told() {
     let mut cluster = Cluster::recorded();
     cluster.clock(super::api::Clock::Ahead(0));
-    let file = directory().join(format!("saved-old-{}.json", std::process::id()));
-    let path = file.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     let server = Server::start(cluster);
-    let answer = super::explain(&server, &["-o", "json", "--save", path]).answer();
-    let again = run(program().args(["explain", NAME, "-f", path, "-o", "json"])).answer();
+    let answer = super::explain(&server, &["-o", "json", "--save", file]).answer();
+    let again = explain_file(file).answer();
     let fresh = [
         "explain",
         NAME,
         "-f",
-        path,
+        file,
         "-o",
         "json",
         "--now",
         "2026-11-21T07:06:30Z",
     ];
     let fresh = run(program().args(fresh)).answer();
-    fs::remove_file(&file).expect("it was there");
     let note =
         "the metrics of 2 of 2 pods are older than both a minute and twice their window (up to ";
     for (answer, old) in [(answer, true), (again, true), (fresh, false)] {
@@ -847,17 +831,14 @@ fn pods_without_metrics_are_told_by_group() {
     });
     let server = Server::start(cluster);
     let answer = super::explain(&server, &["-o", "json"]).answer();
-    let steps = answer["trace"].as_array().into_iter().flatten();
-    let metric = steps
-        .into_iter()
+    let metric = each(&answer["trace"])
         .find(|step| step["rule"] == "computeMetric")
         .expect("a metric");
     let counted = &metric["proposal"]["counted"];
     let groups = ["ready", "unready", "missing", "ignored"].map(|group| counted[group].as_i64());
     assert_eq!(groups, [Some(2), Some(1), Some(2), Some(1)]);
-    let pods = metric["pods"].as_array().into_iter().flatten();
     let group = |name: &str| {
-        let pod = pods.clone().find(|pod| pod["name"] == name);
+        let pod = each(&metric["pods"]).find(|pod| pod["name"] == name);
         pod.map_or(Value::Null, |pod| pod["group"].clone())
     };
     for (name, wanted) in [

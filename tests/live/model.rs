@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
+use super::api::json::each;
 use super::api::{Answer, Auth, Client, Fault, Server, When, answer::status};
 use super::apply::{SCALE, WEB, cluster, scale, set, writes};
 use super::{Change, HPAS, POD_METRICS, PODS, Ran, program, run};
@@ -251,12 +252,7 @@ impl Held {
         let mut client = Client::connect(server, &Auth::Token("admin")).expect("it listens");
         let events = client.get(EVENTS).expect("an answer").json();
         let own = |event: &&Value| event["source"]["component"] == "kubectl-hpa";
-        let events = events["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(own)
-            .count();
+        let events = each(&events["items"]).filter(own).count();
         Self {
             scaled,
             events,

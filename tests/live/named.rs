@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Server};
-use super::{NAME, Ran, program, recorded, run};
+use super::api::json::array;
+use super::api::{Cluster, Server};
+use super::{NAME, ask, recorded};
 
 /// Returns `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
 fn cluster() -> Cluster {
@@ -18,11 +19,6 @@ fn cluster() -> Cluster {
         &json!({}),
     );
     cluster
-}
-
-fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
-    let config = server.kubeconfig(&Auth::Token(user));
-    run(program().args(words).env("KUBECONFIG", config.path()))
 }
 
 /// Returns an answer in JSON, and how many requests it took.
@@ -81,8 +77,10 @@ fn a_target_leads_to_its_hpa_with_one_request_more() {
 fn several_are_listed_and_none_is_an_error() {
     let server = Server::start(cluster());
     let names = |list: &Value| -> Vec<Value> {
-        let items = list["items"].as_array().expect("a list").iter();
-        items.map(|item| item["hpa"]["name"].clone()).collect()
+        array(&list["items"])
+            .iter()
+            .map(|item| item["hpa"]["name"].clone())
+            .collect()
     };
     let (list, _) = answer(&server, &["explain", "deploy/cart", "-n", "shop"]);
     assert_eq!(names(&list), ["cart", "twin"]);
@@ -126,7 +124,7 @@ fn several_are_listed_and_none_is_an_error() {
         "admin",
         &["explain", "web", "none", "-n", "shop", "-o", "json"],
     );
-    let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let list = ran.json();
     let said =
         "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"none\" not found";
     assert_eq!((ran.code, names(&list)), (Some(1), vec![json!("web")]));

@@ -14,6 +14,7 @@ use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase};
 use serde_json::{Value, json};
 
 use super::api::http::Request;
+use super::api::json::array;
 use super::api::{Answer, Auth, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
@@ -433,7 +434,7 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
         notes.contains(r#"--prometheus-match 'cluster="eu"'"#),
         "{notes}"
     );
-    let basis = answer["basis"].as_array().expect("a list");
+    let basis = array(&answer["basis"]);
     assert!(
         basis.iter().any(|own| own["item"] == "start times"),
         "{basis:#?}"
@@ -711,7 +712,7 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
 fn a_manifest_alone_lacks_the_selector_of_its_target() {
     let text = std::fs::read_to_string(state("plain")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");
-    let mut items = state["items"].as_array().expect("items").iter();
+    let mut items = array(&state["items"]).iter();
     let hpa = items
         .find(|item| item["kind"] == "HorizontalPodAutoscaler")
         .expect("it");

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
+use super::api::json::each;
 use super::api::{Auth, Cluster, Kubeconfig, Server};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::names::{Installed, kubectl};
@@ -93,23 +94,14 @@ fn a_right_is_checked_by_the_printed_command() {
         ];
         may(&server, true);
         let ran = explain(&flags);
-        let commands = quoted(&format!(
-            "{}{}",
-            ran.stdout.replace("\\\"", "\""),
-            ran.stderr
-        ));
-        assert!(
-            !commands.is_empty(),
-            "{resource}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
+        let commands = quoted(&ran.shown().replace("\\\"", "\""));
+        assert!(!commands.is_empty(), "{resource}: {}", ran.shown());
         for command in commands {
             let denied = paste(&command, &path, &config);
             assert_eq!(denied.code, Some(1), "{command}: {}", denied.stdout);
             let is_told = denied.stdout == "no\n" && denied.stderr.is_empty()
                 || denied.stderr.contains("is forbidden: User \"bob\"");
-            assert!(is_told, "{command}: {}{}", denied.stdout, denied.stderr);
+            assert!(is_told, "{command}: {}", denied.shown());
             may(&server, false);
             let allowed = paste(&command, &path, &config);
             assert_eq!((allowed.code, &*allowed.stderr), (Some(0), ""), "{command}");
@@ -143,8 +135,7 @@ fn commands_reach_the_cluster_that_the_report_is_about() {
         let file = config.path();
         let file = file.to_str().expect("a path");
         let answer = explain(&["--kubeconfig", file, "--as", "bob"]).answer();
-        let findings = answer["findings"].as_array().into_iter().flatten();
-        let commands = findings.flat_map(|it| it["commands"].as_array().into_iter().flatten());
+        let commands = each(&answer["findings"]).flat_map(|it| each(&it["commands"]));
         let commands: Vec<&str> = commands.filter_map(Value::as_str).collect();
         assert!(!commands.is_empty(), "{answer}");
         for command in commands {

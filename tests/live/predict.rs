@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::json;
 
 use super::answers::recorded_value;
+use super::api::json::array;
 use super::api::{Kubeconfig, Server, exchange};
 use super::metrics::external_metric;
 use super::{NAME, Ran, directory, program, recorded, run};
@@ -43,9 +44,7 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     // The sum of the recorded values over a target of 1 per pod.
     let queues = recorded_value("external metric", 0) + recorded_value("external metric", 1);
     assert_eq!(answer["proposal"], (queues + 999) / 1000);
-    let metrics = answer["outcome"]["status"]["currentMetrics"]
-        .as_array()
-        .expect("metrics");
+    let metrics = array(&answer["outcome"]["status"]["currentMetrics"]);
     assert_eq!(
         (metrics.len(), &metrics[0]["type"]),
         (1, &json!("External"))

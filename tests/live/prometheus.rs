@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use super::api::answer::status;
 use super::api::http::Request;
+use super::api::json::array;
 use super::api::{Answer, Auth, Cluster, Fault, Server, Transport, When};
 use super::{NAME, Ran, directory, program, recorded, run};
 
@@ -223,7 +224,7 @@ pub(super) fn recording(ran: &Ran) -> Vec<String> {
 pub(super) fn load_of(saved: &str) -> Value {
     let saved: Value =
         serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
-    let mut items = saved["items"].as_array().expect("items").iter();
+    let mut items = array(&saved["items"]).iter();
     items
         .find(|item| item["kind"] == "Load")
         .expect("a load")
@@ -234,14 +235,10 @@ pub(super) fn load_of(saved: &str) -> Value {
 fn csv(saved: &str) -> String {
     let load = load_of(saved);
     let line = |cells: &Value| {
-        let cells = cells
-            .as_array()
-            .expect("cells")
-            .iter()
-            .map(|cell| cell.as_str().expect("text"));
+        let cells = array(cells).iter().map(|cell| cell.as_str().expect("text"));
         cells.collect::<Vec<_>>().join(",")
     };
-    let rows = load["rows"].as_array().expect("rows").iter().map(line);
+    let rows = array(&load["rows"]).iter().map(line);
     [line(&load["columns"])]
         .into_iter()
         .chain(rows)
@@ -319,7 +316,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let table = file("week.csv", &csv(&saved));
     let state: Value =
         serde_json::from_str(&fs::read_to_string(&saved).expect("a state")).expect("JSON");
-    let mut items = state["items"].as_array().expect("items").iter();
+    let mut items = array(&state["items"]).iter();
     let load_object = items.find(|item| item["kind"] == "Load").expect("a load");
     let measured = load_object["metricsAfter"].as_str().expect("a duration");
     let joined = ["--ready-after", "20s", "--metrics-after", measured];
@@ -374,9 +371,7 @@ fn an_hour_with_lost_scrapes_and_restarts_has_the_load_that_it_was_made_of() {
         json!(["time", "cpu", "replicas", "ready", "spec"])
     );
     let week = history::moments(include_str!("../../examples/backtest/week.csv")).expect("a week");
-    let rows: Vec<[&str; 5]> = load["rows"]
-        .as_array()
-        .expect("rows")
+    let rows: Vec<[&str; 5]> = array(&load["rows"])
         .iter()
         .map(|row| std::array::from_fn(|place| row[place].as_str().expect("a cell")))
         .collect();
@@ -1321,7 +1316,7 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
 
     // The same load by another tool, as a table.
     let load = load_of(&saved);
-    let mut queries = load["queries"].as_array().expect("queries").iter();
+    let mut queries = array(&load["queries"]).iter();
     let query = queries.find(|own| own["for"] == "cpu").expect("a query")["query"].clone();
     let cpu = real
         .query(query.as_str().expect("text"), start, end, 30)
@@ -1570,9 +1565,9 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
             .expect("a time")
             .parse()
             .expect("a time");
-        let played = backtest["replay"]["replicas"].as_array().expect("passes");
+        let played = array(&backtest["replay"]["replicas"]);
         let (mut compared, mut equal, mut within_one, mut early) = (0, 0, 0, 0);
-        let passes = check["replicas"].as_array().expect("passes").len();
+        let passes = array(&check["replicas"]).len();
         let start = start.as_millisecond();
         for (pass, own) in played.iter().take(passes).enumerate() {
             // A pass writes right after its time; half a period later the record has it, in the sample before or

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When, lease};
-use super::{Ran, program, recorded, run};
+use super::api::{Cluster, CustomMetric, ExternalMetric, Fault, Server, When, lease};
+use super::{Ran, ask, own_by_keda, recorded};
 
 /// A role of a file.
 #[derive(Deserialize)]
@@ -232,8 +232,7 @@ fn cluster(granted: &[Right]) -> Cluster {
     }
     cluster.put(lease("one", "07:07:12"));
     cluster.edit_hpa(["default", "keda"], |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-            "kind": "ScaledObject", "name": "keda", "uid": "1", "controller": true}]);
+        own_by_keda(hpa, "keda");
     });
     cluster.edit_hpa(["default", "off"], |hpa| {
         hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
@@ -250,13 +249,9 @@ fn cluster(granted: &[Right]) -> Cluster {
 /// Runs a verb with these rights; returns all of its output.
 fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
     let server = Server::start(cluster(granted));
-    let config = server.kubeconfig(&Auth::Token("bob"));
-    let mut command = program();
-    command
-        .args([verb[0], hpa, "-n", "default", "-v=1"])
-        .args(&verb[1..]);
-    let ran = run(command.env("KUBECONFIG", config.path()));
-    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let words = [&[verb[0], hpa, "-n", "default", "-v=1"], &verb[1..]].concat();
+    let ran = ask(&server, "bob", &words);
+    let said = ran.shown();
     (ran, said)
 }
 

@@ -1,14 +1,18 @@
 //! How many requests an answer takes, and how many of them are sequential.
 
 use std::io::Read;
-use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::api::json::{array, each};
 use super::api::{Answer, Auth, Cluster, Fault, Server, When};
+use super::apply::refusal;
+use super::fleet::start;
 use super::metrics::{pods_metric, with_metrics};
-use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorded};
+use super::{
+    Change, HPAS, POD_METRICS, PODS, ask, explain, explain_as, notes, own_by_keda, recorded,
+};
 
 const LATENCY: Duration = Duration::from_millis(150);
 
@@ -74,10 +78,7 @@ pub(super) fn lacked_usage(hpa: &mut Value) {
 fn what_surrounds_a_pass_takes_no_round() {
     let plain: Change = |_| {};
     fn own(cluster: &mut Cluster) {
-        edit(cluster, |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-                "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]);
-        });
+        edit(cluster, |hpa| own_by_keda(hpa, "web"));
     }
     let owned: Change = own;
     let just_failed: Change = |cluster| {
@@ -184,10 +185,6 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
 /// The target exists, because its scale does.
 #[test]
 fn a_target_that_is_not_found_is_left_out_with_a_note() {
-    let status = |code, reason: &str| {
-        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": "says why",
-            "code": code})
-    };
     for (path, code, reason, told) in [
         (
             TARGET,
@@ -210,9 +207,8 @@ fn a_target_that_is_not_found_is_left_out_with_a_note() {
         (VPAS, 404, "NotFound", ""),
     ] {
         let mut cluster = recorded();
-        let answer = Answer::json(code, status(code, reason).to_string());
         let when = When::on(path).except(&format!("{TARGET}/scale"));
-        cluster.fault(when, Fault::Answer(answer));
+        cluster.fault(when, refusal(code, reason, "says why"));
         let ran = explain(&Server::start(cluster), &["-o", "wide"]);
         assert!(ran.stdout.contains(told), "{path}: {}", ran.stdout);
         assert_eq!(
@@ -226,7 +222,7 @@ fn a_target_that_is_not_found_is_left_out_with_a_note() {
 
 /// Returns the findings of an answer, by code.
 fn finding(answer: &Value, code: &str) -> Value {
-    let mut findings = answer["findings"].as_array().into_iter().flatten();
+    let mut findings = each(&answer["findings"]);
     findings
         .find(|finding| finding["code"] == code)
         .cloned()
@@ -316,8 +312,7 @@ fn a_direction_that_is_paused_is_told_of() {
                 "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}},
         }));
     cluster.edit_hpa(["default", super::NAME], |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-            "kind": kind, "name": "web", "uid": "1", "controller": true}]);
+        own_by_keda(hpa, "web");
         hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
     });
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
@@ -348,8 +343,7 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
             "status": {"conditions": [condition]},
         }));
     edit(&mut cluster, |hpa| {
-        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-            "kind": kind, "name": "web", "uid": "1", "controller": true}]);
+        own_by_keda(hpa, "web");
         hpa["spec"]["maxReplicas"] = json!(9);
     });
     let server = Server::start(cluster);
@@ -360,12 +354,8 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
     assert_eq!(found["advice"], advice, "{answer:#}");
     let unready =
         "The condition Ready of ScaledObject/web is False: KEDA cannot use its spec or a trigger.";
-    assert!(
-        found["evidence"]
-            .as_array()
-            .is_some_and(|all| all.contains(&json!(unready))),
-        "{found:#}"
-    );
+    let is_told = array(&found["evidence"]).contains(&json!(unready));
+    assert!(is_told, "{found:#}");
     assert!(!answer.to_string().contains("hunter2"));
     assert_eq!(server.rounds(), 3);
 }
@@ -388,14 +378,7 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
         .put(object("worker", "true"))
         .put(object("other", "false"));
     let server = Server::start(cluster);
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let explain = |name: &str| {
-        let mut command = super::program();
-        command
-            .args(["explain", name, "-n", "default"])
-            .env("KUBECONFIG", config.path());
-        super::run(&mut command)
-    };
+    let explain = |name: &str| ask(&server, "admin", &["explain", name, "-n", "default"]);
     for name in ["keda-hpa-worker", "worker"] {
         explain(name).fails(
             1,
@@ -590,13 +573,7 @@ fn many_pods_and_a_reader_that_has_seen_enough() {
     cluster.pod_metrics(["default", "web"], &labels, 5_000, ["10m", "1Mi"]);
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut child = super::detached(super::PROGRAM)
-        .args(["explain", super::NAME, "-o", "json"])
-        .env("KUBECONFIG", config.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let mut child = start(&["explain", super::NAME, "-o", "json"], &config);
     let mut start = [0; 64];
     child
         .stdout

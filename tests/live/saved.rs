@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use super::api::json::each;
 use super::api::{Answer, Cluster, Fault, Server, When};
 use super::metrics::{external_metric, pods_metric, with_metrics};
 use super::{NAME, POD_METRICS, Ran, directory, explain_as, program, recorded, run};
@@ -120,7 +121,7 @@ fn saved_after_the_same(server: &Server) -> impl Fn(&str) -> Value {
     let saved = fs::read_to_string(file.path()).expect("a saved file");
     let saved: Value = serde_json::from_str(&saved).expect("JSON");
     move |kind| {
-        let mut items = saved["items"].as_array().into_iter().flatten();
+        let mut items = each(&saved["items"]);
         items
             .find(|item| item["kind"] == kind)
             .cloned()

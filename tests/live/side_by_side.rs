@@ -7,6 +7,7 @@ mod watch;
 use serde_json::{Value, json};
 use watch::{Tools, Verdict, Watch};
 
+use super::api::json::array;
 use super::api::{Auth, Server};
 use super::apply::{WEB, cluster};
 use super::names::kubectl;
@@ -42,10 +43,7 @@ fn a_status_is_compared_word_for_word() {
     };
     write(|_| {});
     watch.look();
-    let events = answer["outcome"]["events"]
-        .as_array()
-        .expect("events")
-        .clone();
+    let events = array(&answer["outcome"]["events"]).to_vec();
     assert!(!events.is_empty());
     assert_eq!(watch.verdicts()["web"], [Verdict::Same(events.clone())]);
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use kubectl_hpa::snapshot::MetricAnswer;
 use serde_json::Value;
 
+use super::api::json::array;
 use super::prometheus::history::{History, Housekeeping, is_lost};
 use super::prometheus::trajectories::{self, NAMES};
 use super::prometheus::{Real, STATE, WEB, file, load_of, run_at, time};
@@ -83,7 +84,7 @@ fn milli(real: &Real, step: i64, name: &str) -> Vec<Option<i64>> {
     let more = [&span[..], &["--save", &saved, "-o", "json"]].concat();
     run_at(real.url(), "predict", STATE, WEB, &more).answer();
     let load = load_of(&saved);
-    let rows = load["rows"].as_array().expect("rows").iter();
+    let rows = array(&load["rows"]).iter();
     let cell = |row: &Value| match row[1].as_str().expect("a cell") {
         "missing" => None,
         cell => Some(

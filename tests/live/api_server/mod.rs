@@ -7,6 +7,7 @@ mod objects;
 
 use std::time::Duration;
 
+use super::api::json::{array, each};
 use super::api::{self, Auth, Client, Clock, Cluster, Response, Server, exchange, exchanges};
 use serde_json::{Value, json};
 
@@ -30,15 +31,13 @@ fn get(server: &Server, path: &str) -> Response {
 
 /// Returns the names of the items in a list.
 fn names(list: &Value) -> Vec<String> {
-    let items = list["items"].as_array().into_iter().flatten();
-    items
-        .map(|item| {
-            item["metadata"]["name"]
-                .as_str()
-                .expect("a name")
-                .to_owned()
-        })
-        .collect()
+    let name = |item: &Value| {
+        item["metadata"]["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned()
+    };
+    each(&list["items"]).map(name).collect()
 }
 
 #[test]
@@ -107,7 +106,7 @@ fn recorded_requests_are_answered_as_they_were() {
 #[test]
 fn derived_discovery_is_as_recorded_but_for_storage_hashes() {
     let groups = exchange("discovery aggregated groups").response.body;
-    let groups = groups["items"].as_array().expect("groups");
+    let groups = array(&groups["items"]);
     let apps = groups.iter().find(|it| it["metadata"]["name"] == "apps");
     let derived = api::discovery::resource_list("apps", &apps.expect("apps")["versions"][0]);
     let mut want = exchange("discovery apps/v1").response.body;
@@ -131,7 +130,7 @@ fn discovery_has_both_forms_and_follows_what_is_served() {
     let groups = get(&server, "/apis").json();
     assert_eq!(groups["kind"], "APIGroupList");
     let group = |name: &str| {
-        let groups = groups["groups"].as_array().expect("groups");
+        let groups = array(&groups["groups"]);
         groups.iter().find(|group| group["name"] == name).cloned()
     };
     assert_eq!(group("metrics.k8s.io"), None);
@@ -153,10 +152,8 @@ fn discovery_has_both_forms_and_follows_what_is_served() {
     let accept = format!("{accept},application/json");
     let mut client = admin(&server).header("Accept", &accept);
     let aggregated = client.get("/apis").expect("an answer").json();
-    let last = aggregated["items"]
-        .as_array()
-        .and_then(|items| items.last());
-    assert_eq!(last.expect("a group")["metadata"]["name"], "argoproj.io");
+    let last = array(&aggregated["items"]).last().expect("a group");
+    assert_eq!(last["metadata"]["name"], "argoproj.io");
 
     let statuses = [
         (

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{Change, HPAS, Ran, ask, program, recorded, run};
+use super::{Change, HPAS, Ran, ask, asked, program, recorded, run};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -304,10 +304,10 @@ fn what_moves_at_the_write_keeps_it_out() {
         replicas: 2,
         told: "; nothing written\n",
     };
-    let audited = Answer::text(404, "404 page not found");
-    for answer in [audited.clone().with("Via", "1.1 gateway"), audited] {
-        let faults = vec![(get(2), Fault::Answer(answer))];
-        check("a 404 in text", faults, &[], &want);
+    let text = "404 page not found";
+    let audited = Fault::Answer(Answer::text(404, text));
+    for fault in [by_gateway(404, text), audited] {
+        check("a 404 in text", vec![(get(2), fault)], &[], &want);
     }
     let mut cluster = cluster();
     cluster.fault(
@@ -353,9 +353,7 @@ fn it_starts_over_as_often_as_it_may() {
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "--observe=1s"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let of_hpa = format!("{HPAS}/web");
-    let requests = server.requests();
-    assert_eq!(requests.iter().filter(|it| it.path == of_hpa).count(), 6);
+    assert_eq!(asked(&server, &format!("{HPAS}/web")), 6);
 
     let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
     let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
@@ -447,6 +445,11 @@ fn a_scale_that_may_not_be_read_meets_no_precondition() {
         assert_eq!(answer["result"]["exitCode"], code, "{flags:?}");
         assert!(writes(&server).is_empty(), "{flags:?}");
     }
+}
+
+/// Returns an answer of a gateway on the way, which an API server's log does not have.
+pub(super) fn by_gateway(code: u16, text: &str) -> Fault {
+    Fault::Answer(Answer::text(code, text).with("Via", "1.1 gateway"))
 }
 
 /// Returns a refusal in the server's words.

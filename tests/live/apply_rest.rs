@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lease};
-use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When, lease};
+use super::apply::{
+    SCALE, WEB, apply, apply_as, by_gateway, cluster, hpa, recreate, refusal, set, writes,
+};
 use super::fleet::start;
 use super::{
     Change, HPAS, POD_METRICS, PROGRAM, Ran, Temporary, ask, detached, own_by_keda, program, run,
@@ -1265,7 +1267,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             target["status"] = json!({"replicas": 4, "readyReplicas": 4});
         });
     };
-    let unserved = Answer::text(404, "404 page not found");
+    let unserved = "404 page not found";
     // Requests to the scale also count: plan and re-read, each with the target, and the write.
     for (name, faults, wait, code, told) in [
         (
@@ -1281,11 +1283,8 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         (
             "a 404 in text",
             vec![
-                (target().nth(6), Fault::Answer(unserved.clone())),
-                (
-                    target().nth(7),
-                    Fault::Answer(unserved.with("Via", "1.1 gateway")),
-                ),
+                (target().nth(6), Fault::Answer(Answer::text(404, unserved))),
+                (target().nth(7), by_gateway(404, unserved)),
                 (target().nth(8), Fault::Before(ready)),
             ],
             "--wait=30s",
@@ -1348,10 +1347,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         ),
         (
             "is denied",
-            vec![(
-                target().from(6),
-                Fault::Answer(status(403, "Forbidden", "not you", None)),
-            )],
+            vec![(target().from(6), refusal(403, "Forbidden", "not you"))],
             "--wait=3s",
             1,
             "error: failed to wait: Error from server (Forbidden): not you",

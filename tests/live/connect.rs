@@ -9,12 +9,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use super::api::answer::status;
 use super::api::{
     Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize,
 };
+use super::apply::refusal;
+use super::prometheus::{STATE, WEB, run_at};
 use super::rounds::edit;
-use super::{HPA, NAME, Ran, explain_with, program, recorded, run};
+use super::{HPA, NAME, Ran, explain_with, program, recorded, run, until};
 
 fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
     let mut cluster = recorded();
@@ -162,23 +163,10 @@ fn explain_through(server: &Server, proxy: &str) -> Ran {
     let config = admin(server);
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
     let mut command = program();
-    command.args([
-        "explain",
-        NAME,
-        "-s",
-        &elsewhere,
-        "--tls-server-name",
-        "127.0.0.1",
-    ]);
-    command.args([
-        "-o",
-        "json",
-        "-v",
-        "9",
-        "--request-timeout",
-        "2s",
-        "--kubeconfig",
-    ]);
+    command
+        .args(["explain", NAME, "-s", &elsewhere])
+        .args(["--tls-server-name", "127.0.0.1", "-o", "json", "-v", "9"])
+        .args(["--request-timeout", "2s", "--kubeconfig"]);
     run(command.arg(config.path()).env("HTTPS_PROXY", proxy))
 }
 
@@ -709,8 +697,7 @@ fn a_short_token_hides_no_words_of_this_program() {
         ("a", "(Forbidden): a default\n"),
     ] {
         let server = server_with(|cluster| {
-            let refused = status(403, "Forbidden", "a default", None);
-            cluster.fault(When::on(HPA), Fault::Answer(refused));
+            cluster.fault(When::on(HPA), refusal(403, "Forbidden", "a default"));
         });
         let config = admin(&server);
         config.edit(|config| config["users"][0]["user"] = json!({"token": token}));
@@ -735,9 +722,7 @@ fn a_token_file_is_read_again() {
         fs::write(&file, authorize::token("admin")).expect("a file");
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while server.requests().is_empty() {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                until("a request", || !server.requests().is_empty());
                 fs::write(&file, next).expect("a file");
             });
             let ran = explain_with(&config, &["-o", "json", "-v", "1"]);
@@ -774,14 +759,7 @@ fn explain_and<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn what_describes_a_connection_is_never_written() {
     let server = server_with(|_| {});
     let config = admin(&server);
-    let place = |name: &str| {
-        config
-            .directory()
-            .join(name)
-            .to_str()
-            .expect("UTF-8")
-            .to_owned()
-    };
+    let place = |name: &str| config.directory().join(name).display().to_string();
     let [file, link, token, ca, kuberc] =
         ["config", "link", "token", "ca.pem", "kuberc"].map(place);
     fs::create_dir_all(place(".kube")).expect("a directory");
@@ -928,40 +906,11 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
         };
         explain_with(&config, &[]).fails(1, &[expected]);
     }
-    run(program()
-        .args([
-            "predict",
-            "web",
-            "-n",
-            "shop",
-            "-f",
-            "examples/backtest/state.yaml",
-        ])
-        .args([
-            "--prometheus",
-            "https://127.0.0.1:1",
-            "--prometheus-ca",
-            long,
-        ]))
-    .fails(2, &["--prometheus-ca: failed to read ", told]);
+    let predict = |flags: &[&str]| run_at("https://127.0.0.1:1", "predict", STATE, WEB, flags);
+    predict(&["--prometheus-ca", long]).fails(2, &["--prometheus-ca: failed to read ", told]);
     for file in [long, "/dev/zero"] {
         let header = format!("Authorization=@{file}");
-        run(program()
-            .args([
-                "predict",
-                "web",
-                "-n",
-                "shop",
-                "-f",
-                "examples/backtest/state.yaml",
-            ])
-            .args([
-                "--prometheus",
-                "https://127.0.0.1:1",
-                "--prometheus-header",
-                &header,
-            ]))
-        .fails(
+        predict(&["--prometheus-header", &header]).fails(
             2,
             &["--prometheus-header authorization: failed to read ", told],
         );
@@ -983,18 +932,9 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let config = server.kubeconfig(&Auth::Token("admin"));
     let path = config.path();
     let kubeconfig = path.to_str().expect("a path");
+    let explain = ["explain", NAME, "-n", "default", "--kubeconfig"];
     let mut command = program();
-    command.args([
-        "explain",
-        NAME,
-        "-n",
-        "default",
-        "-o",
-        "json",
-        "--kubeconfig",
-        kubeconfig,
-    ]);
-    let answer = run(&mut command).answer();
+    let answer = run(command.args(explain).args([kubeconfig, "-o", "json"])).answer();
     let commands = answer["findings"][0]["commands"].to_string();
     let patch = format!("\"kubectl --kubeconfig={kubeconfig} patch hpa {NAME} -n default ");
     assert!(commands.contains(&patch), "{commands}");
@@ -1006,12 +946,12 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let path = config.path();
     let kubeconfig = path.to_str().expect("a path");
     let mut command = program();
-    command.args(["explain", NAME, "-n", "default", "--kubeconfig", kubeconfig]);
+    command.args(explain).arg(kubeconfig);
     let denied = run(command.args(["--cluster=test-cluster", "--tls-server-name=localhost"]));
     let flags =
         format!("--kubeconfig={kubeconfig} --cluster=test-cluster --tls-server-name=localhost");
     let can =
         format!("check it with `kubectl {flags} auth can-i list pods.metrics.k8s.io -n default`");
-    let told = denied.stdout + &denied.stderr;
+    let told = denied.shown();
     assert!(told.contains(&can), "{told}");
 }

@@ -47,9 +47,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::api::json::{array, each};
+use super::api::json::each;
 use super::api::{Answer, Auth, Clock, Cluster, Fault, Server, When};
-use super::{Change, notes, program, recorded, run};
+use super::apply::{by_gateway, refusal};
+use super::{Change, ask, asked, notes, recorded};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
 
 fn at(path: &str, fault: Fault) -> Ran {
@@ -210,7 +211,6 @@ fn an_object_that_was_not_requested_is_no_answer() {
 #[test]
 fn an_hpa_that_is_not_there() {
     let server = Server::start(recorded());
-    let config = server.kubeconfig(&Auth::Token("admin"));
     for (name, namespace, hint) in [
         (
             "nginx",
@@ -226,8 +226,7 @@ fn an_hpa_that_is_not_there() {
         let error = format!(
             "Error from server (NotFound): horizontalpodautoscalers.autoscaling \"{name}\" not found\n"
         );
-        let flags = ["explain", name, "-n", namespace, "--kubeconfig"];
-        run(program().args(flags).arg(config.path())).fails(1, &[&error, hint]);
+        ask(&server, "admin", &["explain", name, "-n", namespace]).fails(1, &[&error, hint]);
     }
     let mut cluster = recorded();
     cluster.remove_version("autoscaling/v2");
@@ -339,11 +338,10 @@ fn a_selector_or_a_count_of_zero_is_an_outcome() {
 /// A proxy that does not know the path says nothing about the target.
 #[test]
 fn a_scale_that_a_proxy_does_not_find_leaves_no_answer() {
-    let unknown = Answer::text(404, "default backend - 404").with("Via", "1.1 gateway");
+    let unknown = by_gateway(404, "default backend - 404");
     let of_another = "hint: a proxy or another host may have answered (no Audit-Id header): check ";
     let error = ": default backend - 404\n";
-    at(SCALE, Fault::Answer(unknown))
-        .fails(1, &["error: HTTP 404 from 127.0.0.1:", error, of_another]);
+    at(SCALE, unknown).fails(1, &["error: HTTP 404 from 127.0.0.1:", error, of_another]);
 }
 
 /// Rows 14 and 36 to 38.
@@ -465,12 +463,7 @@ fn what_passes_is_tried_again_in_silence() {
             (&calm["outcome"], &calm["trace"])
         );
         assert_eq!(ran.stderr, "");
-        let tries = server
-            .requests()
-            .iter()
-            .filter(|request| request.path == path)
-            .count();
-        assert_eq!(tries, 2, "{path}");
+        assert_eq!(asked(&server, path), 2, "{path}");
 
         server.change(|cluster| {
             cluster
@@ -571,11 +564,8 @@ fn a_server_without_a_time_leaves_the_local_clock() {
         let mut cluster = Cluster::recorded();
         cluster.clock(clock);
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
-        let basis = array(&answer["basis"]);
-        let clock = basis
-            .iter()
-            .find(|basis| basis["item"] == "clock")
-            .expect("a clock");
+        let mut basis = each(&answer["basis"]);
+        let clock = basis.find(|basis| basis["item"] == "clock").expect("it");
         assert_eq!(clock["source"], source);
     }
 }
@@ -605,12 +595,7 @@ fn answers_have_limits() {
     }
     let server = Server::start(cluster);
     explain(&server, &[]).fails(1, &["repeats a continue token\n"]);
-    let pages = server
-        .requests()
-        .iter()
-        .filter(|request| request.path == super::PODS)
-        .count();
-    assert_eq!(pages, 3);
+    assert_eq!(asked(&server, super::PODS), 3);
     // Objects take more memory than their text.
     let objects = |kind: &str, count: usize| {
         let items = vec!["{}"; count].join(",");
@@ -668,19 +653,14 @@ fn warnings_show_once() {
     );
     assert!(!ran.stderr.contains('\u{9b}'), "{:?}", ran.stderr);
     // As with kubectl, the answer is printed first.
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let words = |words: &str| {
-        run(program()
-            .args(words.split(' '))
-            .env("KUBECONFIG", config.path()))
-    };
     for (command, code) in [
         (format!("explain {NAME}"), 1),
         ("explain -A".to_owned(), 1),
         (format!("predict {NAME}"), 1),
         (format!("predict {NAME} --expect desired<1"), 3),
     ] {
-        let ran = words(&format!("{command} --warnings-as-errors"));
+        let words = [command.split(' ').collect(), vec!["--warnings-as-errors"]].concat();
+        let ran = ask(&server, "admin", &words);
         let answer = (ran.code, ran.stdout.contains(NAME));
         assert_eq!(answer, (Some(code), true), "{command}: {}", ran.stderr);
         let told = "error: 1 warning received: it is";
@@ -692,9 +672,7 @@ fn warnings_show_once() {
 #[test]
 fn what_steers_a_terminal_is_not_let_through() {
     let text = "no \u{1b}]0;owned\u{7} such \u{9b}31m thing";
-    let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
-        "message": text, "reason": "Forbidden", "code": 403});
-    let answer = Answer::json(403, body.to_string());
+    let refused = refusal(403, "Forbidden", text);
     let safe = |ran: &Ran| {
         let steers = |c: char| c.is_control() && c != '\n';
         assert!(
@@ -704,16 +682,16 @@ fn what_steers_a_terminal_is_not_let_through() {
         );
     };
     let page = Answer::new(502, "text/html", format!("<html>{text}</html>"));
-    for (answer, said) in [
-        (answer.clone(), "Error from server (Forbidden): no "),
-        (page, ": <html>no "),
+    for (fault, said) in [
+        (refused.clone(), "Error from server (Forbidden): no "),
+        (Fault::Answer(page), ": <html>no "),
     ] {
-        let ran = at(HPA, Fault::Answer(answer));
+        let ran = at(HPA, fault);
         ran.fails(1, &[said]);
         safe(&ran);
     }
     let mut cluster = recorded();
-    cluster.fault(When::on(super::POD_METRICS), Fault::Answer(answer));
+    cluster.fault(When::on(super::POD_METRICS), refused);
     let ran = explain(&Server::start(cluster), &[]);
     assert_eq!(ran.code, Some(1));
     safe(&ran);

@@ -17,7 +17,7 @@ use super::api::{
 use super::apply::refusal;
 use super::metrics::external_metric;
 use super::{
-    Ran, Temporary, ask, own, own_by_keda, program, recorded, run, schema, signalled, until,
+    Ran, Temporary, ask, asked, own, own_by_keda, program, recorded, run, schema, signalled, until,
 };
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
@@ -601,14 +601,7 @@ fn the_names_of_an_api_are_asked_for_once() {
     cluster.fault(When::on(&values), refusal(404, "NotFound", says));
     let server = Server::start(cluster);
     let all = in_time(&server, "admin", &["-n", "shop"]).answer();
-    assert_eq!(
-        server
-            .requests()
-            .iter()
-            .filter(|it| it.path == NAMES)
-            .count(),
-        1
-    );
+    assert_eq!(asked(&server, NAMES), 1);
     for (name, item) in ["cart", "web"].into_iter().zip(array(&all["items"])) {
         let alone = in_time(&server, "admin", &[name, "-n", "shop"]).answer();
         assert_eq!(item["findings"], alone["findings"], "{name}");

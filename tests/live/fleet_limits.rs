@@ -14,7 +14,7 @@ use super::fleet::{compare, counted, explain, fleet, measured, start, told, work
 use super::metrics::external_metric;
 use super::rounds::lacked_usage;
 use super::{
-    Temporary, directory, notes, own, own_by_keda, program, recorded, run, signalled, until,
+    Temporary, asked, directory, notes, own, own_by_keda, program, recorded, run, signalled, until,
 };
 
 /// Returns an empty cluster whose clock is the recorded one.
@@ -254,12 +254,7 @@ fn a_metrics_api_that_is_down_is_asked_once() {
     cluster.fault(When::on(usage), Fault::Unavailable(None));
     let server = Server::start(cluster);
     explain(&server, "admin", &["-n", "shop"]);
-    let asked = server
-        .requests()
-        .iter()
-        .filter(|it| it.path == usage)
-        .count();
-    assert_eq!(asked, 1);
+    assert_eq!(asked(&server, usage), 1);
     assert_eq!(compare(&server, "admin"), [21, 0]);
 }
 

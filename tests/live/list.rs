@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::api::json::{array, each};
 use super::api::{Answer, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
+use super::apply::by_gateway;
 use super::metrics::external_metric;
 use super::{HPAS, Ran, ask, condition, notes, own_by_keda, program, recorded, run, schema};
 
@@ -311,8 +312,8 @@ fn a_server_that_is_too_old_is_not_taken_for_a_proxy() {
     ] {
         let mut cluster = recorded();
         cluster.version(&json!({"gitVersion": version}));
-        let unserved = Answer::text(404, "404 page not found").with("Via", "1.1 gateway");
-        cluster.fault(When::on("/apis/autoscaling/v2/"), Fault::Answer(unserved));
+        let unserved = by_gateway(404, "404 page not found");
+        cluster.fault(When::on("/apis/autoscaling/v2/"), unserved);
         let server = Server::start(cluster);
         list(&server, &["web"]).fails(1, &[error]);
         list(&server, &["-A"]).fails(1, &[error]);

@@ -142,6 +142,12 @@ fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
     run(program().args(words).env("KUBECONFIG", config.path()))
 }
 
+/// Returns how often a path was requested.
+fn asked(server: &Server, path: &str) -> usize {
+    let requests = server.requests();
+    requests.iter().filter(|it| it.path == path).count()
+}
+
 fn explain_as(server: &Server, user: &str, more: &[&str]) -> Ran {
     explain_with(&server.kubeconfig(&Auth::Token(user)), more)
 }

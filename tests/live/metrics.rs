@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::api::json::{array, each};
 use super::api::{Answer, Cluster, CustomMetric, Fault, Server, When};
-use super::apply::refusal;
-use super::{NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file};
-use super::{explain_on, notes, program, recorded, run};
+use super::apply::{by_gateway, refusal};
+use super::{
+    NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file, explain_on,
+    notes, program, recorded, run,
+};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/";
@@ -504,12 +506,12 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
             Some(of_another),
         ),
         (
-            Fault::Answer(Answer::text(404, "default backend - 404").with("Via", "1.1 gateway")),
+            by_gateway(404, "default backend - 404"),
             "default backend - 404",
             Some(of_another),
         ),
         (
-            Fault::Answer(Answer::text(503, "upstream connect error").with("Via", "1.1 gateway")),
+            by_gateway(503, "upstream connect error"),
             "upstream connect error",
             Some(of_another),
         ),
@@ -687,7 +689,7 @@ fn custom_metrics_without_an_adapter() {
 /// The controller has its own discovery: without ours, it is open what it reads.
 #[test]
 fn a_failing_discovery_leaves_open_what_the_controller_reads() {
-    let said = "webhook authorizer failed";
+    let failed = "webhook authorizer failed";
     let of_a_custom_kind = json!({"type": "Object", "object": {
         "metric": {"name": "hits"},
         "describedObject": {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"},
@@ -695,13 +697,8 @@ fn a_failing_discovery_leaves_open_what_the_controller_reads() {
     let proxy = "HTTP 404 from 127.0.0.1:";
     for metric in [pods_metric(), of_a_custom_kind] {
         for (failure, message) in [
-            (refusal(500, "InternalError", said), said),
-            (
-                Fault::Answer(
-                    Answer::text(404, "default backend - 404").with("Via", "1.1 gateway"),
-                ),
-                proxy,
-            ),
+            (refusal(500, "InternalError", failed), failed),
+            (by_gateway(404, "default backend - 404"), proxy),
         ] {
             let ran = explain_on(|cluster| {
                 with_metrics(cluster, &json!([metric.clone()]));

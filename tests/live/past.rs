@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use super::api::http::Request;
 use super::api::json::array;
-use super::api::{Answer, Auth, Fault, Server, When};
+use super::api::{Answer, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
 use super::prometheus::{
     Real, Recording, file, recorded_answer, recording, recording_of, trusting,
 };
 use super::ran::Ran;
-use super::{program, recorded, run};
+use super::{own_by_keda, program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
 pub(super) fn history(name: &str, every: usize) -> History {
@@ -352,8 +352,7 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
         .iter_mut()
         .find(|it| it["kind"] == "HorizontalPodAutoscaler")
         .expect("it");
-    hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject", "name": "web", "uid": "u", "controller": true}]);
+    own_by_keda(hpa, "web");
     let mut metrics = hpa["spec"]["metrics"]
         .as_array_mut()
         .expect("metrics")
@@ -626,22 +625,8 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
     let proxy = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy";
     cluster.fault(When::on(proxy), Fault::Computed(two_pods));
     let server = Server::start(cluster);
-    let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut command = program();
-    command.args([
-        "explain",
-        super::NAME,
-        "-n",
-        "default",
-        "--at",
-        "30m",
-        "-o",
-        "json",
-    ]);
-    command
-        .args(["--prometheus", "monitoring/prometheus:9090"])
-        .arg("--kubeconfig");
-    let answer = run(command.arg(config.path())).answer();
+    let at = ["--at", "30m", "--prometheus", "monitoring/prometheus:9090"];
+    let answer = super::explain(&server, &[&at[..], &["-o", "json"]].concat()).answer();
     // All of what they request is used, whatever the target is: the maximum of then holds.
     let target = answer["hpa"]["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"]
         .as_f64()

@@ -7,10 +7,9 @@ use serde_json::json;
 
 use super::answers::recorded_value;
 use super::api::json::array;
-use super::api::{Kubeconfig, Server, exchange};
+use super::api::{Auth, Kubeconfig, Server, exchange};
 use super::metrics::external_metric;
-use super::{NAME, Ran, directory, program, recorded, run};
-use crate::api::Auth;
+use super::{NAME, Ran, Temporary, explain_with, program, recorded, run};
 
 pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
     let mut command = program();
@@ -25,7 +24,7 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
     let running = &exchange("hpa").response.body;
-    let path = directory().join("candidate.json");
+    let path: &str = &Temporary::new();
     let candidate = json!({
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
@@ -37,8 +36,7 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
             "metrics": [external_metric()],
         },
     });
-    fs::write(&path, candidate.to_string()).expect("a file");
-    let path = path.to_str().expect("a path in UTF-8");
+    fs::write(path, candidate.to_string()).expect("a file");
     let answer = predict(&config, &["--hpa", path]).answer();
 
     // The sum of the recorded values over a target of 1 per pod.
@@ -53,25 +51,16 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     let written = &running["status"]["desiredReplicas"];
     assert_eq!(&answer["observed"]["replicas"], written);
     assert_eq!(answer["overrides"][0]["item"], "HPA");
-    let asked = |part: &str| {
-        server
-            .requests()
-            .iter()
-            .any(|request| request.path.contains(part))
-    };
+    let asked = |part: &str| server.requests().iter().any(|it| it.path.contains(part));
     assert!(asked("external.metrics.k8s.io") && asked("metrics.k8s.io/v1beta1"));
 
     // A state of the running HPA alone lacks the metric, and the hint tells how to save one that has it.
-    let [alone, both] = ["alone.json", "both.json"].map(|name| directory().join(name));
-    let [alone, both] = [&alone, &both].map(|path| path.to_str().expect("a path in UTF-8"));
+    let (alone, both): (&str, &str) = (&Temporary::new(), &Temporary::new());
     let program = |args: &[&str]| {
         let mut command = program();
         run(command.args(args).env("KUBECONFIG", config.path()))
     };
-    program(&[
-        "explain", NAME, "-n", "default", "--save", alone, "-o", "json",
-    ])
-    .answer();
+    explain_with(&config, &["--save", alone, "-o", "json"]).answer();
     let lacks = program(&["predict", NAME, "-f", alone, "--hpa", path]);
     assert_eq!(lacks.code, Some(2), "{}", lacks.stderr);
     let hint = lacks

@@ -2,9 +2,8 @@
 //! APIs return: values for pods that are not in the list, labels that an adapter omits, cluster-scoped
 //! objects, failures and missing rights.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -12,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::api::json::each;
 use super::api::{Answer, Cluster, Fault, Server, When};
+use super::apply::refusal;
 use super::metrics::{external_metric, pods_metric, with_metrics};
-use super::{NAME, POD_METRICS, Ran, directory, explain_as, program, recorded, run};
+use super::{NAME, POD_METRICS, Ran, SCALE, Temporary, explain_as, program, recorded, run};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
@@ -23,11 +23,11 @@ const TIME: &str = "2026-11-21T07:07:00Z";
 /// Makes a path answer with a list.
 fn answers(cluster: &mut Cluster, path: &str, kind: &str, items: &[Value]) {
     let list = json!({"kind": kind, "apiVersion": "v1beta1", "metadata": {}, "items": items});
-    answers_with(cluster, path, 200, &list);
+    answers_with(cluster, path, &list);
 }
 
-fn answers_with(cluster: &mut Cluster, path: &str, code: u16, body: &Value) {
-    let answer = Answer::json(code, body.to_string());
+fn answers_with(cluster: &mut Cluster, path: &str, body: &Value) {
+    let answer = Answer::json(200, body.to_string());
     cluster.fault(When::on(path), Fault::Answer(answer));
 }
 
@@ -56,38 +56,23 @@ const OF_THE_READING: [&str; 2] = ["basis", "notes"];
 /// Explains live as bob, who lacks some rights, and again from what was saved; both answers in JSON, with
 /// exit codes.
 fn live_and_saved(server: &Server) -> [(Option<i32>, Value); 2] {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let number = COUNT.fetch_add(1, Ordering::SeqCst);
-    let path: PathBuf = directory().join(format!("again-{}-{number}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
+    let file: &str = &Temporary::new();
     let answer = |ran: Ran| {
-        let text = &ran.stdout;
-        let mut answer: Value =
-            serde_json::from_str(text).unwrap_or_else(|_| panic!("{}", ran.stderr));
+        let mut answer = ran.json();
         let fields = answer.as_object_mut().expect("an object");
         fields.retain(|field, _| !OF_THE_READING.contains(&&**field));
         (ran.code, answer)
     };
     let live = answer(explain_as(server, "bob", &["-o", "json", "--save", file]));
     let again = run(program().args(["explain", NAME, "-n", "default", "-f", file, "-o", "json"]));
-    let again = answer(again.without_file(file));
-    fs::remove_file(&path).expect("it was saved");
-    [live, again]
+    [live, answer(again.without_file(file))]
 }
 
 /// Returns the fields in which the two answers differ, with both values.
 fn differences([live, again]: &[(Option<i32>, Value); 2]) -> Vec<String> {
-    let mut fields: Vec<&String> = Vec::new();
-    for (_, answer) in [live, again] {
-        fields.extend(
-            answer
-                .as_object()
-                .into_iter()
-                .flat_map(|fields| fields.keys()),
-        );
-    }
-    fields.sort();
-    fields.dedup();
+    let answers = [live, again].into_iter();
+    let objects = answers.filter_map(|(_, answer)| answer.as_object());
+    let fields: BTreeSet<&String> = objects.flat_map(|fields| fields.keys()).collect();
     let differs = fields
         .into_iter()
         .filter(|field| live.1[*field] != again.1[*field]);
@@ -112,13 +97,9 @@ fn same(server: &Server) -> Value {
 /// Returns what is saved of each kind, after the same answer from there.
 fn saved_after_the_same(server: &Server) -> impl Fn(&str) -> Value {
     same(server);
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    explain_as(
-        server,
-        "bob",
-        &["--save", file.path().to_str().expect("a path")],
-    );
-    let saved = fs::read_to_string(file.path()).expect("a saved file");
+    let file: &str = &Temporary::new();
+    explain_as(server, "bob", &["--save", file]);
+    let saved = fs::read_to_string(file).expect("a saved file");
     let saved: Value = serde_json::from_str(&saved).expect("JSON");
     move |kind| {
         let mut items = each(&saved["items"]);
@@ -179,15 +160,11 @@ fn external_values_that_do_not_repeat_their_labels_are_read_again() {
 fn a_refused_scale_is_read_again_without_anything_missing() {
     let mut cluster = cluster();
     with_metrics(&mut cluster, &json!([pods_metric(), external_metric()]));
-    let gone = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
-        "message": "deployments.apps \"nginx-deployment\" not found", "code": 404});
-    let scale = "/apis/apps/v1/namespaces/default/deployments/nginx-deployment/scale";
-    answers_with(&mut cluster, scale, 404, &gone);
+    let gone = "deployments.apps \"nginx-deployment\" not found";
+    cluster.fault(When::on(SCALE), refusal(404, "NotFound", gone));
     let server = Server::start(cluster);
     same(&server);
-    let files = tempfile::tempdir().expect("a directory");
-    let [first, second] = ["first", "second"].map(|name| files.path().join(name));
-    let [first, second] = [&first, &second].map(|path| path.to_str().expect("a path"));
+    let (first, second): (&str, &str) = (&Temporary::new(), &Temporary::new());
     explain_as(&server, "bob", &["--save", first]);
     let explain = ["explain", NAME, "-n", "default", "-f", first];
     let again = run(program()
@@ -244,7 +221,6 @@ fn why_a_metrics_api_fails_is_read_again() {
     answers_with(
         &mut cluster,
         service,
-        200,
         &json!({
             "apiVersion": "apiregistration.k8s.io/v1",
             "kind": "APIService",
@@ -280,9 +256,7 @@ fn names_that_an_api_serves_are_read_again() {
         let answer = Answer::json(200, body.to_string());
         cluster.fault(When::on(list).except(EXTERNAL), Fault::Answer(answer));
         let message = "the server could not find the requested resource";
-        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
-            "reason": "NotFound", "message": message});
-        answers_with(&mut cluster, EXTERNAL, 404, &body);
+        cluster.fault(When::on(EXTERNAL), refusal(404, "NotFound", message));
         let server = Server::start(cluster);
         assert_eq!(same(&server)["findings"][0]["code"], "metric-not-found");
         let found = saved_after_the_same(&server);
@@ -326,12 +300,13 @@ impl Reply {
         match self {
             Self::Items(items) => answers(cluster, path, kind, items),
             Self::Failure(code) => {
-                let status = json!({
-                    "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-                    "reason": if *code == 404 { "NotFound" } else { "Forbidden" },
-                    "message": format!("no answer but {code}"),
-                });
-                answers_with(cluster, path, *code, &status);
+                let reason = if *code == 404 {
+                    "NotFound"
+                } else {
+                    "Forbidden"
+                };
+                let message = format!("no answer but {code}");
+                cluster.fault(When::on(path), refusal(*code, reason, &message));
             }
         }
     }
@@ -354,8 +329,7 @@ struct World {
 impl World {
     fn build(&self) -> Cluster {
         let mut cluster = cluster();
-        let metrics: Vec<Value> = self.metrics.clone();
-        with_metrics(&mut cluster, &json!(metrics));
+        with_metrics(&mut cluster, &json!(self.metrics));
         if self.old {
             let hpa = ["default", NAME];
             cluster.edit_hpa(hpa, |hpa| {

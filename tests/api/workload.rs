@@ -186,6 +186,42 @@ impl Cluster {
         self
     }
 
+    /// Adds a value of a custom metric at the time of the recording. A resource is named as in
+    /// paths, with the kind and `apiVersion` of the object.
+    pub(crate) fn custom_value(
+        &mut self,
+        [resource, kind, api_version]: [&str; 3],
+        [namespace, object]: [&str; 2],
+        [name, value]: [&str; 2],
+    ) -> &mut Self {
+        self.custom_metric(CustomMetric {
+            name: name.to_owned(),
+            resource: resource.to_owned(),
+            kind: [kind.to_owned(), api_version.to_owned()],
+            namespace: namespace.to_owned(),
+            object: object.to_owned(),
+            value: value.to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+            ..CustomMetric::default()
+        })
+    }
+
+    /// Adds a value of an external metric in a namespace at the time of the recording.
+    pub(crate) fn external_value(
+        &mut self,
+        namespace: &str,
+        [name, value]: [&str; 2],
+        labels: &[(&str, &str)],
+    ) -> &mut Self {
+        self.external_metric(ExternalMetric {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            labels: labels.iter().copied().collect(),
+            value: value.to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+        })
+    }
+
     /// Adds a value of an external metric.
     pub(crate) fn external_metric(&mut self, metric: ExternalMetric) -> &mut Self {
         let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");

@@ -7,9 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::json::{array, each, each_mut};
-use super::api::{
-    Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When, exchange, lease,
-};
+use super::api::{Auth, Cluster, Fault, Server, When, exchange, lease};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
 use super::{
@@ -40,16 +38,11 @@ fn ingress_metric() -> Value {
 fn custom_object_metric(cluster: &mut Cluster) -> Value {
     cluster
         .custom_kind("shop.example.com/v1", "Queue", "queues")
-        .custom_metric(CustomMetric {
-            name: "depth".to_owned(),
-            resource: "queues.shop.example.com".to_owned(),
-            kind: ["Queue".to_owned(), "shop.example.com/v1".to_owned()],
-            namespace: "default".to_owned(),
-            object: "orders".to_owned(),
-            value: "80".to_owned(),
-            timestamp: "2026-11-21T07:07:00Z".to_owned(),
-            ..CustomMetric::default()
-        });
+        .custom_value(
+            ["queues.shop.example.com", "Queue", "shop.example.com/v1"],
+            ["default", "orders"],
+            ["depth", "80"],
+        );
     let target = json!({"type": "AverageValue", "averageValue": "16"});
     object_metric("shop.example.com/v1", "Queue", "orders", "depth", &target)
 }
@@ -510,13 +503,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
         let target = json!({"type": "AverageValue", "averageValue": "1"});
         let external = json!({"metric": {"name": "queue"}, "target": target});
         let spec = json!([{"type": "External", "external": external}]);
-        cluster.external_metric(ExternalMetric {
-            name: "queue".to_owned(),
-            namespace: "default".to_owned(),
-            value: "3".to_owned(),
-            timestamp: at("07:07:00"),
-            ..ExternalMetric::default()
-        });
+        cluster.external_value("default", ["queue", "3"], &[]);
         let written = |time: &str| json!([{"subresource": "status", "time": at(time)}]);
         cluster.edit("apps/v1", "Deployment", object, |deployment| {
             deployment["metadata"]["managedFields"] = written("06:00:00");

@@ -154,6 +154,11 @@ fn put() -> When {
     When::on(SCALE).method("PUT")
 }
 
+/// Returns a fault of writes that the server does not execute.
+pub(super) fn unheard(when: When, fault: Fault) -> Vec<(When, Fault)> {
+    vec![(when.clone(), Fault::Unheard), (when, fault)]
+}
+
 fn get(nth: usize) -> When {
     // The test itself reads it first.
     When::on(SCALE).method("GET").nth(nth + 1)
@@ -356,7 +361,7 @@ fn it_starts_over_as_often_as_it_may() {
     assert_eq!(asked(&server, &format!("{HPAS}/web")), 6);
 
     let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
-    let faults = vec![(put().first(1), Fault::Unheard), (put().first(1), hostile)];
+    let faults = unheard(put().first(1), hostile);
     let want = Want {
         code: 0,
         sent: 2,
@@ -463,7 +468,8 @@ fn a_server_that_refuses_or_fails_is_settled() {
         "admission webhook \"freeze.example.com\" denied the request: you cannot scale now";
     let quota = "deployments.apps \"web\" is forbidden: exceeded quota: pods";
     let invalid = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: 4: too many";
-    let unheard = |fault: Fault| vec![(put(), Fault::Unheard), (put(), fault)];
+    let once = |fault| unheard(put().first(1), fault);
+    let unheard = |fault| unheard(put(), fault);
     let written = "Error from server (";
     let own = "managedFields show that it was written";
     // Such an answer comes after the server has acted.
@@ -521,10 +527,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ),
         (
             "429 once",
-            vec![
-                (put().first(1), Fault::Unheard),
-                (put().first(1), Fault::TooManyRequests(Some(0))),
-            ],
+            once(Fault::TooManyRequests(Some(0))),
             0,
             2,
             4,
@@ -542,10 +545,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ("500", unheard(Fault::InternalError), 7, 2, 2, open),
         (
             "500 once",
-            vec![
-                (put().first(1), Fault::Unheard),
-                (put().first(1), Fault::InternalError),
-            ],
+            once(Fault::InternalError),
             0,
             2,
             4,
@@ -601,10 +601,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
         ),
         (
             "504 once",
-            vec![
-                (put().first(1), Fault::Unheard),
-                (put().first(1), Fault::Timeout),
-            ],
+            once(Fault::Timeout),
             0,
             2,
             4,
@@ -669,13 +666,13 @@ fn a_server_that_refuses_or_fails_is_settled() {
 
 #[test]
 fn a_lost_answer_is_settled_by_reading() {
-    let unheard = |fault: Fault| vec![(put().first(1), Fault::Unheard), (put().first(1), fault)];
+    let once = |fault| unheard(put().first(1), fault);
     let own = "managedFields show that it was written";
     let again = "sent again with the same resourceVersion";
     let others = |change: fn(&mut Cluster)| (get(3), Fault::Before(change));
     for (name, faults, code, sent, replicas, told) in [
         ("timeout after", vec![(put(), Fault::Hang)], 0, 1, 4, own),
-        ("timeout before", unheard(Fault::Hang), 0, 2, 4, again),
+        ("timeout before", once(Fault::Hang), 0, 2, 4, again),
         (
             "cut after",
             vec![(put(), Fault::CutBeforeHead)],
@@ -719,7 +716,7 @@ fn a_lost_answer_is_settled_by_reading() {
             4,
             own,
         ),
-        ("cut before", unheard(Fault::CutBeforeHead), 0, 2, 4, again),
+        ("cut before", once(Fault::CutBeforeHead), 0, 2, 4, again),
         (
             "nothing can be read",
             vec![
@@ -872,7 +869,7 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
         ("226", vec![(put(), used())], 0, 1, 4, own),
         (
             "226 before it is written",
-            vec![(put().first(1), Fault::Unheard), (put().first(1), used())],
+            unheard(put().first(1), used()),
             0,
             2,
             4,
@@ -937,14 +934,13 @@ fn a_success_that_does_not_prove_the_write_is_settled_by_reading() {
         };
         check(name, vec![(put(), fault())], &[], &want);
         // The same where nothing was executed.
-        let unheard = vec![(put().first(1), Fault::Unheard), (put().first(1), fault())];
         let want = Want {
             code: 0,
             sent: 2,
             replicas: 4,
             told: again,
         };
-        check(name, unheard, &[], &want);
+        check(name, unheard(put().first(1), fault()), &[], &want);
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, lease};
 use super::apply::{
-    SCALE, WEB, apply, apply_as, by_gateway, cluster, hpa, recreate, refusal, set, writes,
+    SCALE, WEB, apply, apply_as, by_gateway, cluster, hpa, recreate, refusal, set, unheard, writes,
 };
 use super::fleet::start;
 use super::{
@@ -1030,10 +1030,7 @@ fn a_signal_before_the_write_or_during_it() {
         ),
         (
             "between two tries",
-            vec![
-                (put(), Fault::Unheard),
-                (put(), Fault::TooManyRequests(Some(5))),
-            ],
+            unheard(put(), Fault::TooManyRequests(Some(5))),
             "PUT",
             "-INT",
             130,
@@ -1051,7 +1048,7 @@ fn a_signal_before_the_write_or_during_it() {
         ),
         (
             "during, not arrived",
-            vec![(put(), Fault::Unheard), (put(), Fault::Hang)],
+            unheard(put(), Fault::Hang),
             "PUT",
             "-INT",
             7,
@@ -1173,7 +1170,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             ),
             (
                 "cut before",
-                vec![(first(), Fault::Unheard), (first(), Fault::CutBeforeHead)],
+                unheard(first(), Fault::CutBeforeHead),
                 None,
                 0,
                 2,
@@ -1200,10 +1197,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             ),
             (
                 "never heard",
-                vec![
-                    (write(), Fault::Unheard),
-                    (write(), Fault::Unavailable(None)),
-                ],
+                unheard(write(), Fault::Unavailable(None)),
                 None,
                 7,
                 2,

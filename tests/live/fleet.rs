@@ -10,10 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::json::array;
-use super::api::{
-    Answer, Auth, Clock, Cluster, CustomMetric, ExternalMetric, Fault, Kubeconfig, Recorded, Scale,
-    Server, When,
-};
+use super::api::{Answer, Auth, Clock, Cluster, Fault, Kubeconfig, Recorded, Scale, Server, When};
 use super::apply::refusal;
 use super::metrics::external_metric;
 use super::{
@@ -258,31 +255,14 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
         cluster.autoscaled([namespace, name], 2);
         measured(cluster, namespace, name, metric);
     }
-    for (resource, object, value) in [
-        ("services", "queue", "7"),
-        ("pods", "pods-00000", "9"),
-        ("pods", "pods-00001", "11"),
+    for (resource, kind, object, name, value) in [
+        ("services", "Service", "queue", "depth", "7"),
+        ("pods", "Pod", "pods-00000", "rate", "9"),
+        ("pods", "Pod", "pods-00001", "rate", "11"),
     ] {
-        let name = if resource == "pods" { "rate" } else { "depth" };
-        let kind = if resource == "pods" { "Pod" } else { "Service" };
-        cluster.custom_metric(CustomMetric {
-            name: name.to_owned(),
-            resource: resource.to_owned(),
-            kind: [kind.to_owned(), "v1".to_owned()],
-            namespace: namespace.to_owned(),
-            object: object.to_owned(),
-            value: value.to_owned(),
-            timestamp: "2026-11-21T07:07:00Z".to_owned(),
-            ..CustomMetric::default()
-        });
+        cluster.custom_value([resource, kind, "v1"], [namespace, object], [name, value]);
     }
-    cluster.external_metric(ExternalMetric {
-        name: "queue_depth".to_owned(),
-        namespace: namespace.to_owned(),
-        labels: [("queue", "a")].into_iter().collect(),
-        value: "8".to_owned(),
-        timestamp: "2026-11-21T07:07:00Z".to_owned(),
-    });
+    cluster.external_value(namespace, ["queue_depth", "8"], &[("queue", "a")]);
 
     // KEDA, and a VerticalPodAutoscaler.
     for name in ["paused", "api"] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::json::{array, each};
-use super::api::{Answer, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
+use super::api::{Answer, Cluster, CustomMetric, Fault, Recorded, Server, When};
 use super::apply::by_gateway;
 use super::metrics::external_metric;
 use super::{HPAS, Ran, ask, condition, notes, own_by_keda, program, recorded, run, schema};
@@ -509,13 +509,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
         let change = |hpa: &mut Value| hpa["spec"]["metrics"] = json!([external_metric()]);
         let object = [namespace, "web"];
         cluster.edit_hpa(object, change);
-        cluster.external_metric(ExternalMetric {
-            name: "queue_depth".to_owned(),
-            namespace: namespace.to_owned(),
-            labels: [("queue", "a")].into_iter().collect(),
-            value: value.to_owned(),
-            timestamp: "2026-11-21T07:07:00Z".to_owned(),
-        });
+        cluster.external_value(namespace, ["queue_depth", value], &[("queue", "a")]);
     }
     let other = Server::start(cluster);
     let live = list(&other, &["-A", "-o", "json", "--save", file]).answer();

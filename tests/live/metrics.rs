@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::json::{array, each};
-use super::api::{Answer, Cluster, CustomMetric, Fault, Server, When};
+use super::api::{Answer, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
 use super::{
     NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file, explain_on,
@@ -73,16 +73,8 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         let mut metric = pods_metric();
         metric["pods"]["metric"]["name"] = json!("order_rate");
         with_metrics(&mut cluster, &json!([metric]));
-        cluster.custom_metric(CustomMetric {
-            name: served.to_owned(),
-            resource: resource.to_owned(),
-            kind: [kind.to_owned(), "v1".to_owned()],
-            namespace: "default".to_owned(),
-            object: "some-pod".to_owned(),
-            value: "80".to_owned(),
-            timestamp: "2026-11-21T07:07:00Z".to_owned(),
-            ..CustomMetric::default()
-        });
+        let object = ["default", "some-pod"];
+        cluster.custom_value([resource, kind, "v1"], object, [served, "80"]);
         let server = Server::start(cluster);
         let answer = super::explain(&server, &["-o", "json"]).answer();
         let found = &answer["findings"][0];

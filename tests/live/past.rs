@@ -19,7 +19,7 @@ use super::api::{Answer, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
 use super::prometheus::{
-    Real, Recording, file, recorded_answer, recording, recording_of, trusting,
+    Real, Recording, file, recorded_answer, recording, recording_of, success, trusting,
 };
 use super::ran::Ran;
 use super::{own_by_keda, program, recorded, run};
@@ -615,8 +615,7 @@ fn two_pods(request: &Request) -> Answer {
         ),
         _ => ("matrix", Vec::new()),
     };
-    let data = json!({"resultType": kind, "result": result});
-    Answer::json(200, json!({"status": "success", "data": data}).to_string())
+    success(kind, json!(result))
 }
 
 #[test]
@@ -755,8 +754,7 @@ fn edited(request: &Request, change: impl FnOnce(&mut Value)) -> Answer {
 }
 
 fn no_series() -> Answer {
-    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
-    Answer::json(200, empty.to_owned())
+    success("matrix", "[]")
 }
 
 #[test]

@@ -7,7 +7,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use kubectl_hpa::snapshot::input::Input;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::api::answer::status;
 use super::api::http::Request;
 use super::api::json::array;
-use super::api::{Answer, Auth, Cluster, Fault, Server, Transport, When};
+use super::api::{Answer, Cluster, Fault, Server, Transport, When};
+use super::apply::refusal;
 use super::{NAME, Ran, directory, program, recorded, run};
 
 /// The history that a real Prometheus has in these tests.
@@ -149,6 +149,12 @@ fn ask(verb: &str, url: &str, more: &[&str]) -> Ran {
         "predict" => predict_at(url, more),
         _ => explain_at(url, more),
     }
+}
+
+/// Returns an answer of Prometheus with a list of results.
+pub(super) fn success(kind: &str, result: impl Display) -> Answer {
+    let data = format!(r#"{{"resultType":"{kind}","result":{result}}}"#);
+    Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#))
 }
 
 /// What a real Prometheus answered, by path and parameters.
@@ -451,13 +457,8 @@ fn faults_are_one_line() {
     let page = "<html><body>Sign in, secret-token-of-admin</body></html>";
     let many = "query processing would load too many samples into memory in query execution";
     let values = |values: &str| {
-        let data = format!(
-            r#"{{"resultType":"matrix","result":[{{"metric":{{}},"values":[{values}]}}]}}"#
-        );
-        Fault::Answer(Answer::json(
-            200,
-            format!(r#"{{"status":"success","data":{data}}}"#),
-        ))
+        let series = format!(r#"[{{"metric":{{}},"values":[{values}]}}]"#);
+        Fault::Answer(success("matrix", series))
     };
     let long = format!("{} exceeds the limit: {}", "x".repeat(3000), many);
     let rows = [
@@ -516,18 +517,13 @@ fn faults_are_one_line() {
         // A proxy in front of it may answer as an API server does.
         (
             "403 as a Status",
-            Fault::Answer(status(
-                403,
-                "Forbidden",
-                "pods \"prometheus\" is forbidden",
-                None,
-            )),
+            refusal(403, "Forbidden", "pods \"prometheus\" is forbidden"),
             "HTTP 403: pods \"prometheus\" is forbidden",
             "check the file of --prometheus-header authorization",
         ),
         (
             "401 as a Status",
-            Fault::Answer(status(401, "Unauthorized", "Unauthorized", None)),
+            Fault::Unauthorized,
             "HTTP 401: Unauthorized",
             "check the file of --prometheus-header authorization",
         ),
@@ -539,12 +535,7 @@ fn faults_are_one_line() {
         ),
         (
             "503 as a Status",
-            Fault::Answer(status(
-                503,
-                "ServiceUnavailable",
-                "no endpoints available",
-                None,
-            )),
+            refusal(503, "ServiceUnavailable", "no endpoints available"),
             "HTTP 503: no endpoints available",
             "",
         ),
@@ -702,14 +693,10 @@ fn faults_are_one_line() {
 /// Answers that are small as text, and many of which would fit by themselves.
 #[test]
 fn answers_have_limits_together_by_both_ways() {
-    fn matrix(series: &str) -> Answer {
-        let data = format!(r#"{{"resultType":"matrix","result":[{series}]}}"#);
-        Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#))
-    }
     fn series(_: &Request) -> Answer {
         static ALL: LazyLock<String> =
             LazyLock::new(|| vec![r#"{"metric":{},"values":[]}"#; 90_000].join(","));
-        matrix(&ALL)
+        success("matrix", format_args!("[{}]", *ALL))
     }
     let told = "its answers need more than 256 MiB of memory";
     let hint = "hint: use a longer --step, or a later --since";
@@ -718,7 +705,7 @@ fn answers_have_limits_together_by_both_ways() {
     predict_over(&direct, &[]).fails(1, &[told, hint]);
     let mut cluster = recorded();
     cluster.fault(When::on(PROXY), fault());
-    predict_through(&Server::start(cluster), "admin", &[]).fails(1, &[told, hint]);
+    predict_through(&Server::start(cluster), &[]).fails(1, &[told, hint]);
 }
 
 #[test]
@@ -727,8 +714,7 @@ fn a_query_has_room_for_so_many_names() {
         let sets = (0..5000)
             .map(|set| format!(r#"{{"metric":{{"replicaset":"web-{set:010}"}},"value":[1,"1"]}}"#));
         let sets: Vec<String> = sets.collect();
-        let data = format!(r#"{{"resultType":"vector","result":[{}]}}"#, sets.join(","));
-        Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#))
+        success("vector", format_args!("[{}]", sets.join(",")))
     }
     for verb in VERBS {
         let server = server(|cluster| _ = cluster.fault(When::on(QUERY), Fault::Computed(many)));
@@ -1073,21 +1059,10 @@ fn made_up(request: &Request) -> Answer {
 const PROXY: &str = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy/api/v1/query";
 
 /// `predict` of the recorded cluster over a load behind a service.
-fn predict_through(server: &Server, user: &str, more: &[&str]) -> Ran {
-    let config = server.kubeconfig(&Auth::Token(user));
-    let mut command = program();
-    command.args([
-        "predict",
-        NAME,
-        "-n",
-        "default",
-        "--prometheus",
-        "monitoring/prometheus:9090",
-    ]);
-    run(command
-        .args(["--since", "2h"])
-        .args(more)
-        .env("KUBECONFIG", config.path()))
+fn predict_through(server: &Server, more: &[&str]) -> Ran {
+    let predict = ["predict", NAME, "-n", "default", "--since", "2h"];
+    let service = ["--prometheus", "monitoring/prometheus:9090"];
+    super::ask(server, "admin", &[&predict[..], &service, more].concat())
 }
 
 #[test]
@@ -1095,7 +1070,7 @@ fn a_service_is_reached_through_the_api_server() {
     let mut cluster = recorded();
     cluster.fault(When::on(PROXY), Fault::Computed(made_up));
     let server = Server::start(cluster);
-    let answer = predict_through(&server, "admin", &["-o", "json"]).answer();
+    let answer = predict_through(&server, &["-o", "json"]).answer();
     let check = &answer["backtest"]["check"];
     assert_eq!(check["recorded"]["highest"]["replicas"], 10, "{check:#}");
     let notes = super::notes(&answer);
@@ -1121,16 +1096,11 @@ fn a_service_is_reached_through_the_api_server() {
 
 #[test]
 fn a_service_that_may_not_or_cannot_be_reached() {
-    let denied = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": "services \"prometheus:9090\" is forbidden: User \"bob\" cannot get resource \"services/proxy\"",
-        "reason": "Forbidden", "code": 403});
-    let none = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": "no endpoints available for service \"prometheus:9090\"",
-        "reason": "ServiceUnavailable", "code": 503});
-    for (code, status, parts) in [
+    let denied = "services \"prometheus:9090\" is forbidden: User \"bob\" cannot get resource \"services/proxy\"";
+    let none = "no endpoints available for service \"prometheus:9090\"";
+    for (refusal, parts) in [
         (
-            403,
-            denied,
+            refusal(403, "Forbidden", denied),
             [
                 "Error from server (Forbidden)",
                 "get services/proxy in the namespace monitoring",
@@ -1138,8 +1108,7 @@ fn a_service_that_may_not_or_cannot_be_reached() {
             ],
         ),
         (
-            503,
-            none,
+            refusal(503, "ServiceUnavailable", none),
             [
                 "Error from server (ServiceUnavailable)",
                 "no endpoints available",
@@ -1148,11 +1117,8 @@ fn a_service_that_may_not_or_cannot_be_reached() {
         ),
     ] {
         let mut cluster = recorded();
-        cluster.fault(
-            When::on(PROXY),
-            Fault::Answer(Answer::json(code, status.to_string())),
-        );
-        predict_through(&Server::start(cluster), "admin", &[]).fails(1, &parts);
+        cluster.fault(When::on(PROXY), refusal);
+        predict_through(&Server::start(cluster), &[]).fails(1, &parts);
     }
 }
 

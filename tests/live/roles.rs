@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Cluster, CustomMetric, ExternalMetric, Fault, Server, When, lease};
+use super::api::{Cluster, Fault, Server, When, lease};
 use super::{Ran, ask, own_by_keda, recorded};
 
 /// A role of a file.
@@ -158,14 +158,7 @@ fn rights(file: &str) -> Vec<Right> {
 fn cluster(granted: &[Right]) -> Cluster {
     let mut cluster = recorded();
     cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
-    let time = "2026-11-21T07:07:00Z".to_owned();
-    cluster.external_metric(ExternalMetric {
-        name: "queue".to_owned(),
-        namespace: "default".to_owned(),
-        value: "1".to_owned(),
-        timestamp: time.clone(),
-        ..ExternalMetric::default()
-    });
+    cluster.external_value("default", ["queue", "1"], &[]);
     let metrics = json!([
         {"type": "Resource", "resource": {"name": "cpu",
             "target": {"type": "Utilization", "averageUtilization": 40}}},
@@ -193,16 +186,8 @@ fn cluster(granted: &[Right]) -> Cluster {
             "status": {"replicas": 2},
         }));
         for pod in ["00000", "00001"] {
-            cluster.custom_metric(CustomMetric {
-                name: "http_requests".to_owned(),
-                resource: "pods".to_owned(),
-                kind: ["Pod".to_owned(), "/v1".to_owned()],
-                namespace: "default".to_owned(),
-                object: format!("{name}-{pod}"),
-                value: "1".to_owned(),
-                timestamp: time.clone(),
-                ..CustomMetric::default()
-            });
+            let object = ["default", &*format!("{name}-{pod}")];
+            cluster.custom_value(["pods", "Pod", "/v1"], object, ["http_requests", "1"]);
         }
         cluster.pods(target, &labels, 2);
         cluster.pod_metrics(target, &labels, 2, ["10m", "1Mi"]);

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{Change, HPAS, Ran, ask, asked, program, recorded, run};
+use super::{Change, HPAS, Ran, ask, asked, faulty, program, recorded, run};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -90,11 +90,7 @@ struct Want {
 /// Runs it with these faults, and checks everything about it.
 #[track_caller]
 fn check(name: &str, faults: Vec<(When, Fault)>, flags: &[&str], want: &Want) -> Ran {
-    let mut cluster = cluster();
-    for (when, fault) in faults {
-        cluster.fault(when, fault);
-    }
-    let server = Server::start(cluster);
+    let server = faulty(cluster(), faults);
     let before = scale(&server);
     let ran = apply(&server, &[&["--yes"], flags].concat());
     assert_eq!(ran.code, Some(want.code), "{name}: {}", ran.shown());
@@ -335,10 +331,7 @@ fn what_moves_at_the_write_keeps_it_out() {
 fn it_starts_over_as_often_as_it_may() {
     let moved = || (get(2), Fault::Before(|cluster| set(cluster, 3, "kubectl")));
     // From three replicas, six are possible in one pass, and the metrics still ask for five.
-    let mut cluster = cluster();
-    let (when, fault) = moved();
-    cluster.fault(when, fault);
-    let server = Server::start(cluster);
+    let server = faulty(cluster(), [moved()]);
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "-o", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -351,10 +344,7 @@ fn it_starts_over_as_often_as_it_may() {
 
     // What was seen is kept: it watches once, with a request at the beginning and at the end, and then requests the HPA
     // for each plan and right before each write.
-    let mut cluster = self::cluster();
-    let (when, fault) = moved();
-    cluster.fault(when, fault);
-    let server = Server::start(cluster);
+    let server = faulty(cluster(), [moved()]);
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "--observe=1s"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -976,9 +966,7 @@ fn dry_runs_write_nothing() {
         (409, "Conflict", denied, 1, 1),
         (409, "Conflict", changed, 6, 2),
     ] {
-        let mut cluster = cluster();
-        cluster.fault(put(), refusal(code, reason, text));
-        let server = Server::start(cluster);
+        let server = faulty(cluster(), [(put(), refusal(code, reason, text))]);
         let ran = apply(&server, &["--dry-run=server", "--retry=1"]);
         assert_eq!(
             (ran.code, writes(&server).len()),
@@ -1091,9 +1079,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
 /// As with a server that closes every connection after its answer.
 #[test]
 fn a_write_does_not_meet_a_connection_that_the_server_has_closed() {
-    let mut cluster = cluster();
-    cluster.fault(When::on("/").method("PUT"), Fault::CutWhereKept);
-    let server = Server::start(cluster);
+    let cut = (When::on("/").method("PUT"), Fault::CutWhereKept);
+    let server = faulty(cluster(), [cut]);
     let ran = apply(&server, &["--yes"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(writes(&server).len(), 1);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::api::{Answer, Auth, Cluster, Exec, Fault, Kubeconfig, Server, When};
 use super::names::{Installed, kubectl};
-use super::{NAME, Ran, command, recorded, run};
+use super::{NAME, Ran, command, faulty, recorded, run};
 
 /// The time that the protocol allows, with some slack for a busy machine.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -160,9 +160,7 @@ fn nothing_comes_in_time_where_nobody_answers() {
         Fault::InvalidJson,
         Fault::Unavailable(Some(1)),
     ] {
-        let mut cluster = cluster();
-        cluster.fault(When::on("/"), fault);
-        let server = Server::start(cluster);
+        let server = faulty(cluster(), [(When::on("/"), fault)]);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let ran = complete("kubectl_complete-hpa", &ask, &config);
         assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));

@@ -9,19 +9,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use super::api::{
-    Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize,
-};
+use super::api::{Auth, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize};
 use super::apply::refusal;
 use super::prometheus::{STATE, WEB, run_at};
 use super::rounds::edit;
-use super::{HPA, NAME, Ran, explain_with, program, recorded, run, until};
-
-fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
-    let mut cluster = recorded();
-    change(&mut cluster);
-    Server::start(cluster)
-}
+use super::{HPA, NAME, Ran, explain_with, program, recorded, run, server_with, until};
 
 fn admin(server: &Server) -> Kubeconfig {
     server.kubeconfig(&Auth::Token("admin"))

@@ -50,7 +50,7 @@ use serde_json::json;
 use super::api::json::each;
 use super::api::{Answer, Auth, Clock, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
-use super::{Change, ask, asked, notes, recorded};
+use super::{Change, POD_METRICS, ask, asked, faulty, notes, recorded};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
 
 fn at(path: &str, fault: Fault) -> Ran {
@@ -451,11 +451,9 @@ fn what_passes_is_tried_again_in_silence() {
         (SCALE, Fault::Unavailable(None)),
         (SCALE, Fault::CutBeforeHead),
         (super::PODS, Fault::Timeout),
-        (super::POD_METRICS, Fault::TooManyRequests(Some(1))),
+        (POD_METRICS, Fault::TooManyRequests(Some(1))),
     ] {
-        let mut cluster = recorded();
-        cluster.fault(When::on(path).first(1), fault);
-        let server = Server::start(cluster);
+        let server = faulty(recorded(), [(When::on(path).first(1), fault)]);
         let ran = explain(&server, &["-o", "json"]);
         let (answer, calm) = (ran.answer(), calm.answer());
         assert_eq!(
@@ -487,9 +485,7 @@ fn a_server_that_hangs_has_a_time() {
         (SCALE, Fault::Hang),
         (super::PODS, Fault::DelayBody(Duration::from_secs(20))),
     ] {
-        let mut cluster = recorded();
-        cluster.fault(When::on(path), fault);
-        let server = Server::start(cluster);
+        let server = faulty(recorded(), [(When::on(path), fault)]);
         let begun = Instant::now();
         explain(&server, &["--request-timeout", "1s"]).fails(
             1,
@@ -501,9 +497,7 @@ fn a_server_that_hangs_has_a_time() {
         assert!(begun.elapsed() < LONGEST / 3, "{path}");
     }
     // A metrics API that is late for this program need not be for the controller.
-    let mut cluster = recorded();
-    cluster.fault(When::on(super::POD_METRICS), Fault::Hang);
-    let server = Server::start(cluster);
+    let server = faulty(recorded(), [(When::on(POD_METRICS), Fault::Hang)]);
     let ran = explain(&server, &["--request-timeout", "1s"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     let late = "reading cpu failed (timed out after 1s waiting for 127.0.0.1:";
@@ -515,9 +509,8 @@ fn a_server_that_hangs_has_a_time() {
 /// Row 35.
 #[test]
 fn a_server_that_asks_to_wait_for_long_is_not_asked_again() {
-    let mut cluster = recorded();
-    cluster.fault(When::on("/"), Fault::TooManyRequests(Some(3600)));
-    let server = Server::start(cluster);
+    let busy = Fault::TooManyRequests(Some(3600));
+    let server = faulty(recorded(), [(When::on("/"), busy)]);
     explain(&server, &[]).fails(
         1,
         &[
@@ -621,7 +614,7 @@ fn answers_have_limits() {
     ] {
         at(super::PODS, body).fails(1, &[told]);
     }
-    let usage = at(super::POD_METRICS, objects("PodMetricsList", 100_001));
+    let usage = at(POD_METRICS, objects("PodMetricsList", 100_001));
     assert!(
         usage
             .stdout
@@ -690,9 +683,8 @@ fn what_steers_a_terminal_is_not_let_through() {
         ran.fails(1, &[said]);
         safe(&ran);
     }
-    let mut cluster = recorded();
-    cluster.fault(When::on(super::POD_METRICS), refused);
-    let ran = explain(&Server::start(cluster), &[]);
+    let server = faulty(recorded(), [(When::on(POD_METRICS), refused)]);
+    let ran = explain(&server, &[]);
     assert_eq!(ran.code, Some(1));
     safe(&ran);
 }
@@ -700,9 +692,8 @@ fn what_steers_a_terminal_is_not_let_through() {
 /// As in kubectl with -v 6, whether or not there is an answer.
 #[test]
 fn each_request_is_said_with_its_status_size_and_time() {
-    let mut cluster = recorded();
-    cluster.fault(When::on(super::POD_METRICS), Fault::InternalError);
-    let server = Server::start(cluster);
+    let failing = (When::on(POD_METRICS), Fault::InternalError);
+    let server = faulty(recorded(), [failing]);
     let requests = |ran: &Ran| {
         let lines = ran
             .stderr
@@ -724,7 +715,7 @@ fn each_request_is_said_with_its_status_size_and_time() {
     };
     line(&format!("{HPA} "), " 200 OK (");
     line(
-        &format!("{}?labelSelector=", super::POD_METRICS),
+        &format!("{POD_METRICS}?labelSelector="),
         " 500 Internal Server Error (",
     );
     assert_eq!(

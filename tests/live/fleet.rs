@@ -15,6 +15,7 @@ use super::apply::refusal;
 use super::metrics::external_metric;
 use super::{
     Ran, Temporary, ask, asked, own, own_by_keda, program, recorded, run, schema, signalled, until,
+    with_hpas,
 };
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
@@ -391,10 +392,7 @@ fn a_list_that_is_refused_is_told_of_once() {
 /// The labels of usage are those of the pods. An API that omits them is asked with them known.
 #[test]
 fn usage_without_labels_belongs_to_the_pods_of_its_names() {
-    let mut cluster = recorded();
-    for name in ["web", "cart", "pay"] {
-        cluster.autoscaled(["shop", name], 3);
-    }
+    let mut cluster = with_hpas(&["web", "cart", "pay"]);
     for name in ["web-00000", "cart-00001"] {
         cluster.edit(
             "metrics.k8s.io/v1beta1",
@@ -493,11 +491,8 @@ fn requests_and_bytes_grow_in_proportion() {
 /// A namespace of many pods is not listed for a few HPAs with few of them.
 #[test]
 fn a_list_is_not_longer_than_what_it_answers() {
-    let mut cluster = recorded();
+    let mut cluster = with_hpas(&["web", "cart"]);
     cluster.pods(["shop", "other"], &[("app", "other")], 1200);
-    cluster
-        .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
     let server = Server::start(cluster);
     let answer = explain(&server, "admin", &["-n", "shop"]).answer();
     assert_eq!(array(&answer["items"]).len(), 2);
@@ -514,10 +509,7 @@ fn a_list_is_not_longer_than_what_it_answers() {
 /// A list whose target exists without one, and one that fails for another reason than a right.
 #[test]
 fn a_list_that_fails_is_asked_one_by_one() {
-    let mut cluster = recorded();
-    cluster
-        .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
+    let mut cluster = with_hpas(&["web", "cart"]);
     let scale = Scale {
         wanted: 3,
         current: 3,
@@ -538,10 +530,7 @@ fn a_list_that_fails_is_asked_one_by_one() {
 /// Why a metrics API fails is asked once in each namespace, and not after every failure.
 #[test]
 fn an_api_that_fails_is_asked_about_once() {
-    let mut cluster = recorded();
-    cluster
-        .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
+    let mut cluster = with_hpas(&["web", "cart"]);
     for name in ["web", "cart"] {
         let hpa = ["shop", name];
         let lacked_usage = super::rounds::lacked_usage;
@@ -561,10 +550,7 @@ fn an_api_that_fails_is_asked_about_once() {
 #[test]
 fn the_names_of_an_api_are_asked_for_once() {
     const NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
-    let mut cluster = recorded();
-    cluster
-        .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
+    let mut cluster = with_hpas(&["web", "cart"]);
     let says = "the server could not find the metric";
     for name in ["web", "cart"] {
         cluster.edit_hpa(["shop", name], |hpa| {

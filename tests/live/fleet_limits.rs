@@ -14,7 +14,8 @@ use super::fleet::{compare, counted, explain, fleet, measured, start, told, work
 use super::metrics::external_metric;
 use super::rounds::lacked_usage;
 use super::{
-    Temporary, asked, directory, notes, own, own_by_keda, program, recorded, run, signalled, until,
+    Temporary, asked, directory, faulty, notes, own, own_by_keda, program, recorded, run,
+    signalled, until, with_hpas,
 };
 
 /// Returns an empty cluster whose clock is the recorded one.
@@ -109,9 +110,8 @@ fn a_list_ends_when_its_lines_are_no_longer_read() {
 #[cfg(unix)]
 #[test]
 fn a_signal_before_there_is_a_list_is_told() {
-    let mut cluster = empty();
-    cluster.fault(When::on("/apis/autoscaling/v2/"), Fault::Hang);
-    let server = Server::start(cluster);
+    let hanging = (When::on("/apis/autoscaling/v2/"), Fault::Hang);
+    let server = faulty(empty(), [hanging]);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let child = start(&["explain", "-A"], &config);
     until("a request", || !server.requests().is_empty());
@@ -219,10 +219,7 @@ fn a_list_that_cannot_be_saved_is_printed() {
 #[test]
 fn what_no_hpa_selects_fails_for_none() {
     for kind in [["v1", "Pod"], ["metrics.k8s.io/v1beta1", "PodMetrics"]] {
-        let mut cluster = recorded();
-        for name in ["web", "cart", "pay"] {
-            cluster.autoscaled(["shop", name], 3);
-        }
+        let mut cluster = with_hpas(&["web", "cart", "pay"]);
         stray(&mut cluster);
         let [api_version, kind] = kind;
         cluster.edit(
@@ -350,9 +347,8 @@ fn codes(list: &Value) -> BTreeMap<String, usize> {
 fn replica_sets_that_come_late_are_not_forgotten() {
     let sets = "/apis/apps/v1/namespaces/shop/replicasets";
     let served = |more: usize, delay: Duration| {
-        let mut cluster = recorded();
+        let mut cluster = with_hpas(&["web", "cart", "pay"]);
         for name in ["web", "cart", "pay"] {
-            cluster.autoscaled(["shop", name], 3);
             revisions(&mut cluster, name);
         }
         let labels = json!({"app": "web", "pod-template-hash": "former"});

@@ -10,14 +10,14 @@ use super::api::json::{array, each};
 use super::api::{Answer, Cluster, CustomMetric, Fault, Recorded, Server, When};
 use super::apply::by_gateway;
 use super::metrics::external_metric;
-use super::{HPAS, Ran, ask, condition, notes, own_by_keda, program, recorded, run, schema};
+use super::{
+    HPAS, Ran, ask, condition, faulty, notes, own_by_keda, program, recorded, run, schema,
+    with_hpas,
+};
 
 /// Returns four HPAs in `shop`, of which `api` has a label, one in `test`, and the recorded one.
 fn shop() -> Cluster {
-    let mut cluster = recorded();
-    for name in ["web", "cart", "pay"] {
-        cluster.autoscaled(["shop", name], 3);
-    }
+    let mut cluster = with_hpas(&["web", "cart", "pay"]);
     cluster
         .autoscaled(["shop", "api"], 12)
         .autoscaled(["test", "web"], 4);
@@ -435,11 +435,9 @@ fn long_lists_come_in_pages() {
 #[test]
 fn what_takes_long_says_so_on_standard_error() {
     for (delay, said) in [(0, false), (1500, true)] {
-        let mut cluster = shop();
-        let pods = "/api/v1/namespaces/shop/pods";
+        let pods = When::on("/api/v1/namespaces/shop/pods").first(1);
         let delay = Fault::DelayAnswer(Duration::from_millis(delay));
-        cluster.fault(When::on(pods).first(1), delay);
-        let ran = list(&Server::start(cluster), &["-n", "shop"]);
+        let ran = list(&faulty(shop(), [(pods, delay)]), &["-n", "shop"]);
         assert_eq!((ran.code, rows(&ran).len()), (Some(0), 4));
         let lines: Vec<&str> = ran.stderr.lines().collect();
         assert_eq!(lines.len(), usize::from(said), "{lines:?}");
@@ -450,12 +448,11 @@ fn what_takes_long_says_so_on_standard_error() {
             "{lines:?}"
         );
     }
-    let mut cluster = shop();
-    cluster.fault(
-        When::on(HPAS),
-        Fault::DelayAnswer(Duration::from_millis(1500)),
+    let late = Fault::DelayAnswer(Duration::from_millis(1500));
+    let ran = list(
+        &faulty(shop(), [(When::on(HPAS), late)]),
+        &["-n", "default"],
     );
-    let ran = list(&Server::start(cluster), &["-n", "default"]);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), "listing the HPAs\n"));
 }
 

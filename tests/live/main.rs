@@ -44,7 +44,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use api::json::each;
-use api::{Auth, Clock, Cluster, Kubeconfig, Server};
+use api::{Auth, Clock, Cluster, Fault, Kubeconfig, Server, When};
 use assert_cmd::Command;
 use ran::{PROGRAM, Ran, run};
 use serde_json::{Value, json};
@@ -65,6 +65,15 @@ const LONGEST: Duration = Duration::from_secs(45);
 fn recorded() -> Cluster {
     let mut cluster = Cluster::recorded();
     cluster.clock(Clock::Recorded);
+    cluster
+}
+
+/// Returns the same with these HPAs of three pods each in `shop`.
+fn with_hpas(names: &[&str]) -> Cluster {
+    let mut cluster = recorded();
+    for name in names {
+        cluster.autoscaled(["shop", name], 3);
+    }
     cluster
 }
 
@@ -148,6 +157,21 @@ fn asked(server: &Server, path: &str) -> usize {
     requests.iter().filter(|it| it.path == path).count()
 }
 
+/// Starts a server with the recorded cluster after `change`.
+fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
+    let mut cluster = recorded();
+    change(&mut cluster);
+    Server::start(cluster)
+}
+
+/// Starts a server with these faults.
+fn faulty(mut cluster: Cluster, faults: impl IntoIterator<Item = (When, Fault)>) -> Server {
+    for (when, fault) in faults {
+        cluster.fault(when, fault);
+    }
+    Server::start(cluster)
+}
+
 fn explain_as(server: &Server, user: &str, more: &[&str]) -> Ran {
     explain_with(&server.kubeconfig(&Auth::Token(user)), more)
 }
@@ -158,9 +182,7 @@ fn explain(server: &Server, more: &[&str]) -> Ran {
 
 /// Explains with a changed recorded cluster, in JSON.
 fn explain_on(change: impl FnOnce(&mut Cluster)) -> Ran {
-    let mut cluster = recorded();
-    change(&mut cluster);
-    explain(&Server::start(cluster), &["-o", "json"])
+    explain(&server_with(change), &["-o", "json"])
 }
 
 /// Explains the recorded HPA from a saved state, in JSON.

@@ -5,14 +5,11 @@ use serde_json::{Value, json};
 
 use super::api::json::array;
 use super::api::{Cluster, Server};
-use super::{NAME, ask, recorded};
+use super::{NAME, ask, with_hpas};
 
 /// Returns `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
 fn cluster() -> Cluster {
-    let mut cluster = recorded();
-    cluster
-        .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
+    let mut cluster = with_hpas(&["web", "cart"]);
     cluster.hpa(
         ["shop", "twin"],
         ["apps/v1", "Deployment", "cart"],

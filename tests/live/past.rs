@@ -22,7 +22,7 @@ use super::prometheus::{
     Real, Recording, file, recorded_answer, recording, recording_of, success, trusting,
 };
 use super::ran::Ran;
-use super::{own_by_keda, program, recorded, run};
+use super::{faulty, own_by_keda, program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
 pub(super) fn history(name: &str, every: usize) -> History {
@@ -166,9 +166,7 @@ struct Served {
 }
 
 fn served(fault: Fault) -> Served {
-    let mut cluster = recorded();
-    cluster.fault(When::on("/api/v1/query"), fault);
-    let server = Server::start(cluster);
+    let server = faulty(recorded(), [(When::on("/api/v1/query"), fault)]);
     let trusting = trusting(&server);
     Served { server, trusting }
 }
@@ -620,10 +618,8 @@ fn two_pods(request: &Request) -> Answer {
 
 #[test]
 fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
-    let mut cluster = recorded();
     let proxy = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy";
-    cluster.fault(When::on(proxy), Fault::Computed(two_pods));
-    let server = Server::start(cluster);
+    let server = faulty(recorded(), [(When::on(proxy), Fault::Computed(two_pods))]);
     let at = ["--at", "30m", "--prometheus", "monitoring/prometheus:9090"];
     let answer = super::explain(&server, &[&at[..], &["-o", "json"]].concat()).answer();
     // All of what they request is used, whatever the target is: the maximum of then holds.

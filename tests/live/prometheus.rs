@@ -23,7 +23,7 @@ use super::api::http::Request;
 use super::api::json::array;
 use super::api::{Answer, Cluster, Fault, Server, Transport, When};
 use super::apply::refusal;
-use super::{NAME, Ran, directory, program, recorded, run};
+use super::{NAME, Ran, directory, faulty, program, recorded, run, server_with};
 
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
@@ -101,10 +101,10 @@ fn explain_at(url: &str, more: &[&str]) -> Ran {
 
 /// A server that answers as the real one did, and one that nothing trusts by itself.
 fn server(change: impl FnOnce(&mut Cluster)) -> Server {
-    let mut cluster = recorded();
-    cluster.fault(When::on(QUERY), Fault::Computed(as_recorded));
-    change(&mut cluster);
-    Server::start(cluster)
+    server_with(|cluster| {
+        cluster.fault(When::on(QUERY), Fault::Computed(as_recorded));
+        change(cluster);
+    })
 }
 
 /// The flags by which such a server is trusted and asked.
@@ -703,9 +703,8 @@ fn answers_have_limits_together_by_both_ways() {
     let fault = || Fault::Computed(series);
     let direct = server(|cluster| _ = cluster.fault(When::on(QUERY), fault()));
     predict_over(&direct, &[]).fails(1, &[told, hint]);
-    let mut cluster = recorded();
-    cluster.fault(When::on(PROXY), fault());
-    predict_through(&Server::start(cluster), &[]).fails(1, &[told, hint]);
+    let proxied = faulty(recorded(), [(When::on(PROXY), fault())]);
+    predict_through(&proxied, &[]).fails(1, &[told, hint]);
 }
 
 #[test]
@@ -1067,9 +1066,7 @@ fn predict_through(server: &Server, more: &[&str]) -> Ran {
 
 #[test]
 fn a_service_is_reached_through_the_api_server() {
-    let mut cluster = recorded();
-    cluster.fault(When::on(PROXY), Fault::Computed(made_up));
-    let server = Server::start(cluster);
+    let server = faulty(recorded(), [(When::on(PROXY), Fault::Computed(made_up))]);
     let answer = predict_through(&server, &["-o", "json"]).answer();
     let check = &answer["backtest"]["check"];
     assert_eq!(check["recorded"]["highest"]["replicas"], 10, "{check:#}");
@@ -1116,9 +1113,8 @@ fn a_service_that_may_not_or_cannot_be_reached() {
             ],
         ),
     ] {
-        let mut cluster = recorded();
-        cluster.fault(When::on(PROXY), refusal);
-        predict_through(&Server::start(cluster), &[]).fails(1, &parts);
+        let server = faulty(recorded(), [(When::on(PROXY), refusal)]);
+        predict_through(&server, &[]).fails(1, &parts);
     }
 }
 

@@ -61,6 +61,13 @@ struct Step {
     unreadable: bool,
 }
 
+/// A request that nobody is in the way of.
+const CALM: Step = Step {
+    other: Other::Nothing,
+    way: Way::Answered,
+    unreadable: false,
+};
+
 fn other() -> impl Strategy<Value = Other> {
     prop_oneof![
         6 => Just(Other::Nothing),
@@ -135,12 +142,7 @@ impl World {
 
     /// Lets others act, and writes in flight arrive, before the next request.
     fn next(&mut self) -> Step {
-        let calm = Step {
-            other: Other::Nothing,
-            way: Way::Answered,
-            unreadable: false,
-        };
-        let step = self.steps.next().unwrap_or(calm);
+        let step = self.steps.next().unwrap_or(CALM);
         self.arrive(false);
         match step.other {
             Other::Nothing => {}
@@ -207,34 +209,27 @@ impl Scales for RefCell<World> {
         };
         let act = || self.borrow_mut().act(from, to);
         let later = |later| self.borrow_mut().under_way.push((from.clone(), to, later));
+        let late = |requests, failure| {
+            later(requests);
+            Err(failure)
+        };
+        let unproven = ScaleState {
+            replicas: to,
+            ..from.clone()
+        };
         match way {
             Way::Answered => act(),
             Way::LostAfter => act().and_then(|_| Err(lost())),
             Way::Twice => act().and_then(|_| act()),
             Way::LostBefore => Err(lost()),
-            Way::Delayed(requests) => {
-                later(requests);
-                Err(lost())
-            }
+            Way::Delayed(requests) => late(requests, lost()),
             Way::Fails(None) => act().and_then(|_| Err(failure(500))),
-            Way::Fails(Some(requests)) => {
-                later(requests);
-                Err(failure(500))
-            }
-            Way::TimesOut(requests) => {
-                later(requests);
-                Err(failure(504))
-            }
-            Way::Unproven(None) => act().map(|_| ScaleState {
-                replicas: to,
-                ..from.clone()
-            }),
+            Way::Fails(Some(requests)) => late(requests, failure(500)),
+            Way::TimesOut(requests) => late(requests, failure(504)),
+            Way::Unproven(None) => act().map(|_| unproven),
             Way::Unproven(Some(requests)) => {
                 later(requests);
-                Ok(ScaleState {
-                    replicas: to,
-                    ..from.clone()
-                })
+                Ok(unproven)
             }
             Way::Denied => Err(failure(403)),
             Way::Interrupted(acts, requests) => {
@@ -294,14 +289,15 @@ fn write(
 #[test]
 fn a_write_that_someone_else_overtook_is_told_with_the_owner() {
     for (shows_owner, by) in [(true, ", last set by other"), (false, "")] {
-        let step = |other, way| Step {
-            other,
-            way,
-            unreadable: false,
-        };
         let steps = vec![
-            step(Other::Nothing, Way::LostBefore),
-            step(Other::Sets(4), Way::Answered),
+            Step {
+                way: Way::LostBefore,
+                ..CALM
+            },
+            Step {
+                other: Other::Sets(4),
+                ..CALM
+            },
         ];
         let world = world(steps, shows_owner);
         let from = world.borrow().now.clone();
@@ -323,7 +319,7 @@ proptest! {
         to in 0..6_i32,
         shows_owner in any::<bool>(),
     ) {
-        let calm = |other| Step { other, way: Way::Answered, unreadable: false };
+        let calm = |other| Step { other, ..CALM };
         let steps: Vec<Step> = between.into_iter().map(calm).chain(steps).collect();
         let world = world(steps, shows_owner);
         // As the command does: read, decide, read again, and write only if nothing has changed.

@@ -168,8 +168,7 @@ pub(crate) fn is_denial(status: &ApiStatus) -> bool {
 /// Looks once for a write whose request was refused: something on the way may have sent it twice, and the
 /// first request may have been executed. The refusal stands unless the look shows the write, or a change
 /// that may be the write.
-async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
-    let refused = failure.to_string();
+async fn despite<W: Write>(write: &W, refused: String, stands: Fate<W::State>) -> Fate<W::State> {
     match timeout(LOOKING, write.look()).await {
         Ok(Ok(ReadBack::Written(state, true))) => {
             Fate::Written(state, Told::Reading(refused, true))
@@ -206,22 +205,22 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
     };
     let (lost, doubt) = match sent {
         Some(Ok(state)) => return Fate::Written(state, Told::Answer),
-        Some(Err(failure)) => match after(&failure) {
-            After::Unsent => return Fate::Refused(failure),
-            After::Refused => {
-                let stands = Fate::Refused(failure.clone());
-                return despite(write, failure, stands).await;
+        Some(Err(failure)) => {
+            let text = failure.to_string();
+            match after(&failure) {
+                After::Unsent => return Fate::Refused(failure),
+                After::Refused => return despite(write, text, Fate::Refused(failure)).await,
+                After::Gone => {
+                    let stands = Fate::Overtaken {
+                        what: text.clone(),
+                        is_gone: true,
+                    };
+                    return despite(write, text, stands).await;
+                }
+                After::Conflict => (text, Doubt::Conflict),
+                After::UnderWay => (text, Doubt::Lost { again: true }),
             }
-            After::Gone => {
-                let stands = Fate::Overtaken {
-                    what: failure.to_string(),
-                    is_gone: true,
-                };
-                return despite(write, failure, stands).await;
-            }
-            After::Conflict => (failure.to_string(), Doubt::Conflict),
-            After::UnderWay => (failure.to_string(), Doubt::Lost { again: true }),
-        },
+        }
         None => {
             let lost = "interrupted while waiting for the answer".to_owned();
             (lost, Doubt::Lost { again: false })
@@ -471,6 +470,11 @@ mod tests {
         let superseded = |what: &str| Fate::Superseded(format!("{cause}; {what}"));
         let unknown = |why: &str| Fate::Unknown(cause.clone(), why.to_owned());
         let theirs = || Ok(ReadBack::Replaced("theirs".to_owned(), true));
+        let ours = || Ok(ReadBack::Written((), true));
+        let unsigned = || Ok(ReadBack::Written((), false));
+        let changed = || Ok(ReadBack::Changed((), "less".to_owned()));
+        let conflict = || vec![Err(answer(409))];
+        let by_conflict = || told(Told::Conflict(answer(409).to_string()));
         let failed = answer(500);
         let failing = || Vec::from([0; 6].map(|_| Err(failed.clone())));
         for (sends, looks, want, done) in [
@@ -486,13 +490,13 @@ mod tests {
             // Something on the way may have sent it before.
             (
                 vec![Err(answer(429))],
-                vec![Ok(ReadBack::Written((), true))],
+                vec![ours()],
                 told(Told::Reading(answer(429).to_string(), true)),
                 "s l",
             ),
             (
                 vec![Err(answer(404))],
-                vec![Ok(ReadBack::Written((), true))],
+                vec![ours()],
                 told(Told::Reading(answer(404).to_string(), true)),
                 "s l",
             ),
@@ -504,92 +508,64 @@ mod tests {
             ),
             // A proxy that does not know the path says nothing about the object.
             (
-                vec![Err(answer(409))],
-                vec![Err(by_proxy(404)), Ok(ReadBack::Written((), true))],
-                told(Told::Conflict(answer(409).to_string())),
+                conflict(),
+                vec![Err(by_proxy(404)), ours()],
+                by_conflict(),
                 "s l 200 l",
             ),
             (
                 vec![],
-                vec![Err(by_proxy(404)), Ok(ReadBack::Written((), true))],
+                vec![Err(by_proxy(404)), ours()],
                 reading(true),
                 "s l 200 l",
             ),
             // A conflict may be with the write itself.
-            (vec![Err(answer(409))], vec![], overtaken(409, false), "s l"),
+            (conflict(), vec![], overtaken(409, false), "s l"),
+            (conflict(), vec![theirs()], overtaken(409, false), "s l"),
             (
-                vec![Err(answer(409))],
-                vec![theirs()],
-                overtaken(409, false),
-                "s l",
-            ),
-            (
-                vec![Err(answer(409))],
+                conflict(),
                 vec![Err(answer(404))],
                 overtaken(409, true),
                 "s l",
             ),
             // A webhook may have changed it.
-            (
-                vec![Err(answer(409))],
-                vec![Ok(ReadBack::Changed((), "less".to_owned()))],
-                told(Told::Conflict(answer(409).to_string())),
-                "s l",
-            ),
+            (conflict(), vec![changed()], by_conflict(), "s l"),
             (
                 vec![Err(failed.clone())],
-                vec![Ok(ReadBack::Changed((), "less".to_owned()))],
+                vec![changed()],
                 Fate::Superseded(format!("{failed}; less")),
                 "s l",
             ),
             // Who wrote it may be readable the next time.
             (
-                vec![Err(answer(409))],
-                vec![
-                    Ok(ReadBack::Written((), false)),
-                    Ok(ReadBack::Written((), true)),
-                ],
-                told(Told::Conflict(answer(409).to_string())),
+                conflict(),
+                vec![unsigned(), ours()],
+                by_conflict(),
                 "s l 200 l",
             ),
             (
-                vec![Err(answer(409))],
-                (0..5).map(|_| Ok(ReadBack::Written((), false))).collect(),
+                conflict(),
+                (0..5).map(|_| unsigned()).collect(),
                 Fate::Unknown(answer(409).to_string(), NO_WRITER.to_owned()),
                 "s l 200 l 400 l 800 l 1600 l",
             ),
             (
-                vec![Err(answer(409))],
+                conflict(),
                 (0..5)
                     .map(|_| Ok(ReadBack::Replaced("more".to_owned(), false)))
                     .collect(),
                 Fate::Unknown(answer(409).to_string(), format!("more; {NO_WRITER}")),
                 "s l 200 l 400 l 800 l 1600 l",
             ),
-            (
-                vec![Err(answer(409))],
-                vec![Ok(ReadBack::Written((), true))],
-                told(Told::Conflict(answer(409).to_string())),
-                "s l",
-            ),
+            (conflict(), vec![ours()], by_conflict(), "s l"),
             (
                 vec![Err(failed.clone())],
                 vec![theirs()],
                 Fate::Superseded(format!("{failed}; theirs")),
                 "s l",
             ),
-            (
-                vec![],
-                vec![Ok(ReadBack::Written((), true))],
-                reading(true),
-                "s l",
-            ),
-            (
-                vec![],
-                vec![Ok(ReadBack::Written((), false))],
-                reading(false),
-                "s l",
-            ),
+            (vec![], vec![ours()], reading(true), "s l"),
+            (vec![], vec![unsigned()], reading(false), "s l"),
             (vec![], vec![theirs()], superseded("theirs"), "s l"),
             (
                 vec![],
@@ -604,9 +580,9 @@ mod tests {
                 "s l 200 l 400 l 800 l 1600 l",
             ),
             (
-                vec![Err(answer(409))],
-                vec![Err(unserved()), Ok(ReadBack::Written((), true))],
-                told(Told::Conflict(answer(409).to_string())),
+                conflict(),
+                vec![Err(unserved()), ours()],
+                by_conflict(),
                 "s l 200 l",
             ),
             (

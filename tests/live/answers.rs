@@ -12,6 +12,7 @@ use super::metrics::{external_metric, namespace_metric, pods_metric, with_metric
 use super::predict::predict;
 use super::{
     Change, NAME, Ran, Temporary, condition, explain, explain_as, explain_file, notes, recorded,
+    shows,
 };
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
@@ -289,9 +290,9 @@ fn what_cannot_be_saved_is_told_after_the_answer() {
     let server = Server::start(recorded());
     let ran: Ran = explain(&server, &["--save", "/nonexistent/state.json"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("STAYS AT 10"), "{}", ran.stdout);
+    shows(&ran.stdout, "STAYS AT 10");
     let told = "error: failed to write /nonexistent/state.json: ";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    shows(&ran.stderr, told);
 }
 
 #[test]
@@ -383,7 +384,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     });
     let told = notes(&answer);
     let missed = "some reads of the HPA failed while it was watched: ";
-    assert!(told.contains(missed), "{told}");
+    shows(&told, missed);
     let watched = "1 more, at 2026-11-21T07:06:59Z";
     let basis = &answer["basis"];
     let is_told = each(basis).any(|basis| basis["value"] == watched);

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{Change, HPAS, Ran, ask, asked, faulty, program, recorded, run};
+use super::{Change, HPAS, Ran, ask, asked, faulty, program, recorded, run, shows};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -169,9 +169,9 @@ fn it_is_written_once() {
         told: "\ndeployment.apps/web scaled\n",
     };
     let ran = check("plain", vec![], &[], &want);
-    assert!(ran.stdout.contains("\n  SCALE UP 2 "), "{}", ran.stdout);
+    shows(&ran.stdout, "\n  SCALE UP 2 ");
     let line = " 4 replicas, replacing resourceVersion ";
-    assert!(ran.stdout.contains(line), "{}", ran.stdout);
+    shows(&ran.stdout, line);
     let ran = check("name", vec![], &["-o", "name"], &Want { told: "", ..want });
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.contains("error")),
@@ -336,7 +336,7 @@ fn it_starts_over_as_often_as_it_may() {
     let ran = apply(&server, &["--yes", "--retry=1", "-o", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let told = "Expected replicas to be 2, was 3: retrying (1 of 1)\n";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    shows(&ran.stderr, told);
     let answer = ran.json();
     assert_eq!(answer["change"], json!({"from": 3, "to": 5}));
     assert_eq!(writes(&server).len(), 1);
@@ -359,11 +359,7 @@ fn it_starts_over_as_often_as_it_may() {
         told: "scaled",
     };
     let ran = check("hostile", faults, &["--retry=1"], &want);
-    assert!(
-        ran.stderr.contains("held by ^[[31mme: retrying (1 of 1)\n"),
-        "{}",
-        ran.stderr
-    );
+    shows(&ran.stderr, "held by ^[[31mme: retrying (1 of 1)\n");
 
     let again = (
         When::on(&format!("{HPAS}/web")),
@@ -385,7 +381,7 @@ fn it_starts_over_as_often_as_it_may() {
         ran.stderr
     );
     let hint = "hint: run it again, or increase --retry\n";
-    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+    shows(&ran.stderr, hint);
 }
 
 #[test]
@@ -973,11 +969,7 @@ fn dry_runs_write_nothing() {
             (Some(exit), sent),
             "{text}"
         );
-        assert!(
-            ran.stderr.contains(&format!("{text}; nothing written\n")),
-            "{}",
-            ran.stderr
-        );
+        shows(&ran.stderr, &format!("{text}; nothing written\n"));
     }
 }
 
@@ -1004,9 +996,9 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
             let ran = apply(&server, &[flag]);
             assert_eq!(ran.code, Some(8), "{}", ran.stderr);
             let line = format!("{made}, stored by the server instead of 4\n");
-            assert!(ran.stdout.contains(&line), "{}", ran.stdout);
+            shows(&ran.stdout, &line);
             assert!(!ran.stdout.contains("scaled"), "{}", ran.stdout);
-            assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+            shows(&ran.stderr, &told);
             let named = apply(&server, &[flag, "-o", "name"]);
             assert_eq!(
                 (named.code, &*named.stdout),
@@ -1014,7 +1006,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
                 "{}",
                 named.stderr
             );
-            assert!(named.stderr.contains(&told), "{}", named.stderr);
+            shows(&named.stderr, &told);
         }
         // Status and event would differ from reality.
         let flags = [

@@ -16,7 +16,7 @@ use super::apply::{
 use super::fleet::start;
 use super::{
     Change, HPAS, POD_METRICS, PROGRAM, Ran, Temporary, ask, detached, faulty, own_by_keda,
-    program, run, schema, signalled, until,
+    program, run, schema, shows, signalled, until,
 };
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
@@ -353,7 +353,7 @@ fn a_negative_count_is_no_success() {
     let ran = apply(&server, &["--yes", "--history=none", "--force-uncertain"]);
     assert_eq!(ran.code, Some(1), "{}", ran.shown());
     let told = format!("error: the target cannot be scaled: {refusal}; nothing written\n");
-    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    shows(&ran.stderr, &told);
     assert!(writes(&server).is_empty());
 
     let file: &str = &Temporary::new();
@@ -522,11 +522,7 @@ fn nothing_due_is_said_and_nothing_is_written() {
     );
     let ran = apply(&server, &["--yes", "-o", "name"]);
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(0)));
-    assert!(
-        ran.stderr.contains("stays at 2, so nothing is written."),
-        "{}",
-        ran.stderr
-    );
+    shows(&ran.stderr, "stays at 2, so nothing is written.");
 }
 
 /// Returns the text about the controller's next sync.
@@ -606,8 +602,8 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "{next:#}"
         );
         let message = next["message"].as_str().expect("text");
-        assert!(message.contains(told), "{message}");
-        assert!(message.contains("Its history "), "{message}");
+        shows(message, told);
+        shows(message, "Its history ");
     }
 }
 
@@ -626,20 +622,16 @@ fn stabilization_is_ignored_in_the_open() {
     let held_by = "--recommendation=2@1m";
     let (held, sent) = down(&[held_by]);
     assert_eq!((held.code, sent), (Some(0), 0), "{}", held.stdout);
-    assert!(
-        held.stdout.contains("nothing due  stays at 2"),
-        "{}",
-        held.stdout
-    );
+    shows(&held.stdout, "nothing due  stays at 2");
     let (ran, sent) = down(&[held_by, "--ignore-stabilization"]);
     assert_eq!((ran.code, sent), (Some(0), 1), "{}", ran.stderr);
     let told =
         "ignoring stabilization: past recommendations do not count (--ignore-stabilization)\n";
     assert!(ran.stdout.starts_with(told), "{}", ran.stdout);
-    assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+    shows(&ran.stdout, "SCALE DOWN 2 ");
     // Neither that recommendation nor the current replicas are assumed to be one.
     let (ran, _) = down(&["--ignore-stabilization", "--force-uncertain"]);
-    assert!(ran.stdout.contains("SCALE DOWN 2 "), "{}", ran.stdout);
+    shows(&ran.stdout, "SCALE DOWN 2 ");
     assert!(!ran.stdout.contains("Assuming"), "{}", ran.stdout);
     for flag in [held_by, "--history=none"] {
         let answer = down(&[flag, "--ignore-stabilization", "-o=json"]).0.json();
@@ -678,13 +670,8 @@ fn the_status_is_written_where_nobody_else_does() {
     ] {
         let (server, ran) = with(renewed, &[]);
         assert_eq!(ran.code, Some(6), "{}", ran.stderr);
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
-        assert!(
-            ran.stderr
-                .contains("hint: use --force-write-status to write"),
-            "{}",
-            ran.stderr
-        );
+        shows(&ran.stderr, told);
+        shows(&ran.stderr, "hint: use --force-write-status to write");
         assert!(writes(&server).is_empty());
     }
     for (renewed, flags) in [
@@ -752,11 +739,7 @@ fn a_status_is_sent_again_if_only_metadata_has_changed() {
         );
         let told = "the status of the HPA was not written: Error from server (Conflict): ";
         assert_eq!(ran.stderr.contains(told), code == 1, "{}", ran.stderr);
-        assert!(
-            ran.stdout.contains("\ndeployment.apps/web scaled\n"),
-            "{}",
-            ran.stdout
-        );
+        shows(&ran.stdout, "\ndeployment.apps/web scaled\n");
         let last: Value = serde_json::from_slice(&all[sent - 1].body).expect("JSON");
         let is_labelled = last["metadata"]["labels"]["team"] == "a";
         assert_eq!(is_labelled, sent == 3, "{last:#}");
@@ -853,7 +836,7 @@ fn the_event_is_in_the_controllers_words_and_our_name() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let planned = "SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of \
                    request) above target (--event)\n";
-    assert!(ran.stdout.contains(planned), "{}", ran.stdout);
+    shows(&ran.stdout, planned);
     assert!(!ran.stdout.contains("(--write-status)"), "{}", ran.stdout);
     let writes = writes(&server);
     assert_eq!(
@@ -1117,7 +1100,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
     until("a connection for the write", || held.load(Ordering::SeqCst));
     let ran = signalled(child, "-INT");
     assert_eq!(ran.code, Some(130), "{}", ran.shown());
-    assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
+    shows(&ran.stderr, "nothing written");
     std::thread::sleep(Duration::from_secs(2));
     assert!(writes(&server).is_empty());
 }
@@ -1241,7 +1224,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
         let ran = apply(&server, &["--yes", "--event"]);
         assert_eq!(ran.code, Some(7), "{}", ran.stderr);
         let told = "unknown whether it was written: reading also failed: Error from server";
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        shows(&ran.stderr, told);
         assert_eq!(writes(&server).len(), 2);
     }
 }
@@ -1398,10 +1381,7 @@ fn what_was_written_is_told_where_standard_output_is_full() {
             .expect("it runs");
         let told = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(code), "{told}");
-        assert!(
-            told.contains("error: failed to write the answer: No space left"),
-            "{told}"
-        );
+        shows(&told, "error: failed to write the answer: No space left");
         let written =
             told.contains("deployment.apps/web was written and has 4 replicas, event written\n");
         assert_eq!(written, code == 0, "{told}");
@@ -1598,16 +1578,8 @@ fn a_kind_of_ones_own_is_scaled_too() {
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--wait"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(
-        ran.stdout.contains("\nrollout.argoproj.io/web scaled\n"),
-        "{}",
-        ran.stdout
-    );
-    assert!(
-        ran.stdout.contains("all 4 replicas are ready\n"),
-        "{}",
-        ran.stdout
-    );
+    shows(&ran.stdout, "\nrollout.argoproj.io/web scaled\n");
+    shows(&ran.stdout, "all 4 replicas are ready\n");
     let [write] = &writes(&server)[..] else {
         panic!("not one write")
     };
@@ -1692,7 +1664,7 @@ fn a_wait_for_a_kind_that_does_not_say_what_is_ready_times_out() {
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes", "--wait=1ms", "-o", "json"]);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        shows(&ran.stderr, told);
         let answer = answer(&ran);
         assert_eq!(
             (&answer["wait"]["end"], &answer["wait"]["replicas"]),

@@ -13,7 +13,7 @@ use super::api::{Auth, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, 
 use super::apply::refusal;
 use super::prometheus::{STATE, WEB, run_at};
 use super::rounds::edit;
-use super::{HPA, NAME, Ran, explain_with, program, recorded, run, server_with, until};
+use super::{HPA, NAME, Ran, explain_with, program, recorded, run, server_with, shows, until};
 
 fn admin(server: &Server) -> Kubeconfig {
     server.kubeconfig(&Auth::Token("admin"))
@@ -188,7 +188,7 @@ fn a_proxy_leads_to_the_server() {
             "through the proxy {} (from HTTPS_PROXY)\n",
             proxy.url(scheme, "")
         );
-        assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+        shows(&ran.stderr, &named);
         let place = format!("0.0.0.0:{}", server.address().port());
         assert!(!proxy.asked().is_empty() && proxy.asked().iter().all(|asked| *asked == place));
 
@@ -299,7 +299,7 @@ fn proxies_are_named_without_their_users() {
             Some(entry) => {
                 assert_eq!(ran.code, Some(0), "{}", ran.stderr);
                 assert_eq!(ran.stderr.is_empty(), entry.is_empty(), "{}", ran.stderr);
-                assert!(ran.stderr.contains(entry), "{}", ran.stderr);
+                shows(&ran.stderr, entry);
             }
         }
     }
@@ -929,10 +929,10 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let answer = run(command.args(explain).args([kubeconfig, "-o", "json"])).answer();
     let commands = answer["findings"][0]["commands"].to_string();
     let patch = format!("\"kubectl --kubeconfig={kubeconfig} patch hpa {NAME} -n default ");
-    assert!(commands.contains(&patch), "{commands}");
+    shows(&commands, &patch);
     let predict =
         format!(" -n default --set behavior.scaleUp.selectPolicy=null --kubeconfig={kubeconfig}\"");
-    assert!(commands.contains(&predict), "{commands}");
+    shows(&commands, &predict);
 
     let config = server.kubeconfig(&Auth::Token("bob"));
     let path = config.path();
@@ -945,5 +945,5 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let can =
         format!("check it with `kubectl {flags} auth can-i list pods.metrics.k8s.io -n default`");
     let told = denied.shown();
-    assert!(told.contains(&can), "{told}");
+    shows(&told, &can);
 }

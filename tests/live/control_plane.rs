@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::api::json::each;
 use super::api::{Cluster, Fault, Server, When, lease};
-use super::{Temporary, ask, explain, explain_as, explain_file, notes, recorded};
+use super::{Temporary, ask, explain, explain_as, explain_file, notes, recorded, shows};
 
 const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
@@ -216,11 +216,7 @@ fn what_may_not_be_read_is_a_line() {
     let verbose = explain_as(&server, "bob", &["-v", "1"]);
     let remedy = "; check it with `kubectl auth can-i list pods -n kube-system`; add to \
                   a Role: - {apiGroups: [\"\"], resources: [\"pods\"], verbs: [\"list\"]}";
-    assert!(
-        verbose.stderr.contains(&format!("{right}{remedy}")),
-        "{}",
-        verbose.stderr
-    );
+    shows(&verbose.stderr, &format!("{right}{remedy}"));
 }
 
 #[test]
@@ -256,7 +252,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
         "--horizontal-pod-autoscaler-tolerance of {pod} is ignored: \"10%\" is not a fraction \
          such as 0.1"
     );
-    assert!(said.contains(&passed), "{said}");
+    shows(&said, &passed);
     // An unusable value is unknown.
     assert_eq!(
         basis(&answer)[1],

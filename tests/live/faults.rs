@@ -50,7 +50,7 @@ use serde_json::json;
 use super::api::json::each;
 use super::api::{Answer, Auth, Clock, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
-use super::{Change, POD_METRICS, ask, asked, faulty, notes, recorded};
+use super::{Change, POD_METRICS, ask, asked, faulty, notes, recorded, shows};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
 
 fn at(path: &str, fault: Fault) -> Ran {
@@ -167,7 +167,7 @@ fn an_hpa_under_deletion_says_so() {
         banner.ends_with("Deployment/nginx-deployment, BEING DELETED"),
         "{banner}"
     );
-    assert!(page.stdout.contains(note), "{}", page.stdout);
+    shows(&page.stdout, note);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_target_under_deletion_says_so() {
     let note = "the target has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
                 until it is gone";
     let page = explain(&Server::start(cluster), &[]).stdout;
-    assert!(page.contains(note), "{page}");
+    shows(&page, note);
 }
 
 /// A cache that mixes up its entries may return it.
@@ -271,7 +271,7 @@ fn a_target_that_cannot_be_scaled_is_an_outcome() {
         let answer = explain_on(|cluster| to(cluster, target)).answer();
         let [status, reason, text] = condition(&answer, "AbleToScale");
         assert_eq!((&*status, &*reason), ("False", "FailedGetScale"));
-        assert!(text.contains(message), "{text}");
+        shows(&text, message);
     }
 }
 
@@ -469,11 +469,7 @@ fn what_passes_is_tried_again_in_silence() {
                 .fault(When::on(path).first(1), Fault::Unavailable(Some(1)));
         });
         let loud = explain(&server, &["-v", "1"]);
-        assert!(
-            loud.stderr.contains(&format!("GET {path}")),
-            "{}",
-            loud.stderr
-        );
+        shows(&loud.stderr, &format!("GET {path}"));
     }
 }
 
@@ -501,9 +497,9 @@ fn a_server_that_hangs_has_a_time() {
     let ran = explain(&server, &["--request-timeout", "1s"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     let late = "reading cpu failed (timed out after 1s waiting for 127.0.0.1:";
-    assert!(ran.stderr.contains(late), "{}", ran.stderr);
+    shows(&ran.stderr, late);
     let advice = "metrics.k8s.io could not be read: increase --request-timeout";
-    assert!(ran.stdout.contains(advice), "{}", ran.stdout);
+    shows(&ran.stdout, advice);
 }
 
 /// Row 35.
@@ -615,13 +611,7 @@ fn answers_have_limits() {
         at(super::PODS, body).fails(1, &[told]);
     }
     let usage = at(POD_METRICS, objects("PodMetricsList", 100_001));
-    assert!(
-        usage
-            .stdout
-            .contains("the list has more than 100000 objects"),
-        "{}",
-        usage.stdout
-    );
+    shows(&usage.stdout, "the list has more than 100000 objects");
 }
 
 /// Row 61.

@@ -14,8 +14,8 @@ use super::api::{Answer, Auth, Clock, Cluster, Fault, Kubeconfig, Recorded, Scal
 use super::apply::refusal;
 use super::metrics::external_metric;
 use super::{
-    Ran, Temporary, ask, asked, own, own_by_keda, program, recorded, run, schema, signalled, until,
-    with_hpas,
+    Ran, Temporary, ask, asked, own, own_by_keda, program, recorded, run, schema, shows, signalled,
+    until, with_hpas,
 };
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
@@ -386,7 +386,7 @@ fn a_list_that_is_refused_is_told_of_once() {
     let log = explain(&server, "bob", &["-A", "-v", "1"]).stderr;
     let advice = "requested HPA by HPA: missing permission: list deployments.apps in the namespace \
                   yard; check it with `kubectl auth can-i list deployments.apps -n yard`";
-    assert!(log.contains(advice), "{log}");
+    shows(&log, advice);
 }
 
 /// The labels of usage are those of the pods. An API that omits them is asked with them known.
@@ -572,7 +572,7 @@ fn the_names_of_an_api_are_asked_for_once() {
         let alone = in_time(&server, "admin", &[name, "-n", "shop"]).answer();
         assert_eq!(item["findings"], alone["findings"], "{name}");
         let evidence = item["findings"][0]["evidence"].to_string();
-        assert!(evidence.contains("It serves queue_depths."), "{evidence}");
+        shows(&evidence, "It serves queue_depths.");
     }
 }
 

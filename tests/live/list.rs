@@ -11,7 +11,7 @@ use super::api::{Answer, Cluster, CustomMetric, Fault, Recorded, Server, When};
 use super::apply::by_gateway;
 use super::metrics::external_metric;
 use super::{
-    HPAS, Ran, ask, condition, faulty, notes, own_by_keda, program, recorded, run, schema,
+    HPAS, Ran, ask, condition, faulty, notes, own_by_keda, program, recorded, run, schema, shows,
     with_hpas,
 };
 
@@ -494,7 +494,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
     let ran = list(&server, &["-n", "shop", "--save", file]);
     assert_eq!(ran.code, Some(1));
     let said = format!("Warning: shop/pay was not saved to {file}\nerror: shop/pay: ");
-    assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    shows(&ran.stderr, &said);
     let again = run(program().args(["explain", "-f", file]));
     assert_eq!((again.code, rows(&again).len()), (Some(0), 5));
     fs::remove_file(&path).expect("it was there");
@@ -523,11 +523,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
 
     let none = list(&server, &["-n", "none", "--save", file]);
     assert_eq!(none.code, Some(0));
-    assert!(
-        none.stderr.contains("Warning: nothing to save to "),
-        "{}",
-        none.stderr
-    );
+    shows(&none.stderr, "Warning: nothing to save to ");
     assert!(!path.exists());
 }
 
@@ -617,7 +613,7 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let ran = list(&server, &["-A", "--request-timeout", "1s", "-o", "json"]);
     let answer = ran.unanswered();
     let hint = "hint: metrics.k8s.io could not be read: increase --request-timeout";
-    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+    shows(&ran.stderr, hint);
     assert_eq!(array(&answer["items"]).len(), 25);
     let text = answer.to_string();
     assert!(

@@ -151,6 +151,12 @@ fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
     run(program().args(words).env("KUBECONFIG", config.path()))
 }
 
+/// Asserts that a text contains a part.
+#[track_caller]
+fn shows(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part:?} in: {text}");
+}
+
 /// Returns how often a path was requested.
 fn asked(server: &Server, path: &str) -> usize {
     let requests = server.requests();

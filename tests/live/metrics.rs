@@ -10,7 +10,7 @@ use super::api::{Answer, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
 use super::{
     NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file, explain_on,
-    notes, program, recorded, run,
+    notes, program, recorded, run, shows,
 };
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
@@ -303,7 +303,7 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
             (&json!(0), &json!("refused"))
         );
         let text = unread[0]["message"].as_str().expect("the server's text");
-        assert!(text.contains(message), "{text}");
+        shows(text, message);
         assert!(!ran.stdout.contains(reason), "{}", ran.stdout);
         assert!(notes(&answer).contains(right), "{}", notes(&answer));
         assert_eq!(answer["outcome"]["scaleTo"], Value::Null);
@@ -381,7 +381,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     let verdict = "  UNKNOWN: NO ACCESS TO THE METRICS\n  You are not allowed to read \
                    queue_depth{queue=a}, and the controller's history is known only within \
                    bounds: the pass may end anywhere from 2 to 10.\n";
-    assert!(page.stdout.contains(verdict), "{}", page.stdout);
+    shows(&page.stdout, verdict);
 
     // The value in the status is reported as the status's, with its age.
     let mut cluster = long_lived();
@@ -530,7 +530,7 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
         let unread = &answer["outcome"]["unread"][0];
         assert_eq!(unread["cause"], "unanswered", "{message}");
         let said = unread["message"].as_str().expect("a message");
-        assert!(said.contains(message), "{said}");
+        shows(said, message);
         let notes = notes(&answer);
         let (_, remedy) = notes
             .split_once("metrics.k8s.io could not be read: ")
@@ -576,9 +576,9 @@ fn no_metrics_and_few_metrics_follow_the_controllers_rules() {
     });
     let ([_, reason, text], _) = resource_outcome(&lacking);
     assert_eq!(reason, "FailedGetResourceMetric");
-    assert!(
-        text.contains("missing request for cpu in container nginx of Pod bare-00000"),
-        "{text}"
+    shows(
+        &text,
+        "missing request for cpu in container nginx of Pod bare-00000",
     );
 }
 
@@ -674,7 +674,7 @@ fn custom_metrics_without_an_adapter() {
         });
         let [_, reason, text] = condition(&ran.answer(), "ScalingActive");
         assert_eq!(reason, "FailedGetPodsMetric");
-        assert!(text.contains(message), "{text}");
+        shows(&text, message);
     }
 }
 
@@ -799,7 +799,7 @@ fn types_and_fields_of_a_newer_api_are_told() {
     });
     let [status, reason, text] = condition(&alone.answer(), "ScalingActive");
     assert_eq!((&*status, &*reason), ("False", "InvalidMetricSourceType"));
-    assert!(text.contains("Quantum"), "{text}");
+    shows(&text, "Quantum");
 }
 
 /// Row 28: each pod is in the group that the controller assigns.
@@ -838,12 +838,7 @@ fn pods_without_metrics_are_told_by_group() {
         assert_eq!(group(name), wanted, "{name}");
     }
     let page = super::explain(&server, &[]);
-    assert!(
-        page.stdout
-            .contains("2 ready, 1 unready, 2 missing, 1 ignored"),
-        "{}",
-        page.stdout
-    );
+    shows(&page.stdout, "2 ready, 1 unready, 2 missing, 1 ignored");
 }
 
 /// Each metric would be a request.

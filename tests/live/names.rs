@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::api::{Auth, Server};
-use super::{NAME, PROGRAM, Ran, command, directory, program, recorded, run};
+use super::{NAME, PROGRAM, Ran, command, directory, program, recorded, run, shows};
 
 /// A directory with the program under its names; it is deleted with the test.
 pub(super) struct Installed(pub(super) PathBuf);
@@ -130,7 +130,7 @@ fn kubectl_finds_it() {
         "kubectl-hpa_explain\n",
         "kubectl-hpa_predict\n",
     ] {
-        assert!(listed.stdout.contains(name), "{}", listed.stdout);
+        shows(&listed.stdout, name);
     }
     assert!(!listed.stderr.contains("kubectl-hpa"), "{}", listed.stderr);
 }
@@ -179,7 +179,7 @@ fn links_are_made_once_and_nothing_else_is_touched() {
                 .ends_with("which is not on the PATH, so kubectl will not find them\n")
         );
         let alone = "kubectl-hpa_predict exists and is not a link to this program";
-        assert!(ran.stderr.contains(alone), "{}", ran.stderr);
+        shows(&ran.stderr, alone);
     }
     assert_eq!(
         fs::read_to_string(at("kubectl-hpa_predict")).expect("a file"),

@@ -22,7 +22,7 @@ use super::prometheus::{
     Real, Recording, file, recorded_answer, recording, recording_of, success, trusting,
 };
 use super::ran::Ran;
-use super::{faulty, own_by_keda, program, recorded, run};
+use super::{faulty, own_by_keda, program, recorded, run, shows};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
 pub(super) fn history(name: &str, every: usize) -> History {
@@ -375,11 +375,7 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
     );
     let flags = ["-f", &state, "--at", &at, "--save", &saved, "-v", "1"];
     let ran = served(Fault::Computed(as_recorded)).ask("explain", name, &flags);
-    assert!(
-        ran.stderr.contains(&format!(": {query}\n")),
-        "{}",
-        ran.stderr
-    );
+    shows(&ran.stderr, &format!(": {query}\n"));
     assert_eq!(range(&ran.answer()), want);
     let saved = std::fs::read_to_string(saved).expect("a state");
     assert!(
@@ -414,23 +410,11 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     let (state, at) = (state(name), pass(name, time).time.to_string());
     let answer = served.explain(name, &state, &at).answer();
     let notes = super::notes(&answer);
-    assert!(
-        notes.contains("Prometheus warns: 1 of 3 stores did not answer"),
-        "{notes}"
-    );
-    assert!(notes.contains("the answer is partial"), "{notes}");
-    assert!(
-        notes.contains("the history lacks parts of this pass"),
-        "{notes}"
-    );
-    assert!(
-        notes.contains("several values of cluster (eu, us)"),
-        "{notes}"
-    );
-    assert!(
-        notes.contains(r#"--prometheus-match 'cluster="eu"'"#),
-        "{notes}"
-    );
+    shows(&notes, "Prometheus warns: 1 of 3 stores did not answer");
+    shows(&notes, "the answer is partial");
+    shows(&notes, "the history lacks parts of this pass");
+    shows(&notes, "several values of cluster (eu, us)");
+    shows(&notes, r#"--prometheus-match 'cluster="eu"'"#);
     let basis = array(&answer["basis"]);
     assert!(
         basis.iter().any(|own| own["item"] == "start times"),
@@ -484,9 +468,9 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
         let answer = ran.answer();
         assert_eq!(range(&answer), want, "{what}: {name} {at}");
         let notes = super::notes(&answer);
-        assert!(
-            notes.contains("the usage with several values of prometheus_replica (k8s-0, k8s-1)"),
-            "{notes}"
+        shows(
+            &notes,
+            "the usage with several values of prometheus_replica (k8s-0, k8s-1)",
         );
     }
 }
@@ -630,10 +614,7 @@ fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
     assert_eq!(answer["proposal"], proposal, "{target}");
     assert_eq!(answer["hpa"]["spec"]["maxReplicas"], 3);
     let notes = super::notes(&answer);
-    assert!(
-        notes.contains("maxReplicas of the HPA was 3, and is"),
-        "{notes}"
-    );
+    shows(&notes, "maxReplicas of the HPA was 3, and is");
     assert_eq!(answer["outcome"]["scaleTo"], 3, "{answer:#}");
 }
 
@@ -674,12 +655,12 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
     assert_eq!(range(&alone), (12, 20));
     let asked = served.ask("explain", "plain", &["-f", &state]);
     let (lacks, errors) = ("the bounds are those of the API alone", &asked.stderr);
-    assert!(errors.contains(lacks), "{errors}");
+    shows(errors, lacks);
     assert_eq!(range(&asked.answer()), (12, 20));
     // A prediction of the next pass has a value for every metric, so there is nothing to play.
     let predicted = served.ask("predict", "plain", &["-f", &state, "--cpu=50%"]);
     let errors = &predicted.stderr;
-    assert!(errors.contains(lacks), "{errors}");
+    shows(errors, lacks);
     assert_eq!(predicted.answer()["timeline"], Value::Null);
     // This answer is certain: the server, which is not there, is not asked.
     let state = saved("07:18:24");

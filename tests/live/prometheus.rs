@@ -23,7 +23,7 @@ use super::api::http::Request;
 use super::api::json::array;
 use super::api::{Answer, Cluster, Fault, Server, Transport, When};
 use super::apply::refusal;
-use super::{NAME, Ran, directory, faulty, program, recorded, run, server_with};
+use super::{NAME, Ran, directory, faulty, program, recorded, run, server_with, shows};
 
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
@@ -285,11 +285,8 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let live = predict_over(&server, &[&json[..], &["--save", &saved]].concat());
     let live = live.without_file(STATE).answer();
     let findings = live["backtest"]["candidates"][0]["findings"].to_string();
-    assert!(
-        findings.contains("hpa predict web -n shop --set"),
-        "{findings}"
-    );
-    assert!(findings.contains(" --prometheus http"), "{findings}");
+    shows(&findings, "hpa predict web -n shop --set");
+    shows(&findings, " --prometheus http");
     let live = without_commands(live);
     let load = &live["backtest"]["load"];
     assert_eq!(load["marks"][0]["text"], "rollout", "{load:#}");
@@ -298,9 +295,9 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
         13
     );
     let notes = super::notes(&live);
-    assert!(
-        notes.contains("CPU usage is the rate between the last two scrapes, about 30s apart"),
-        "{notes}"
+    shows(
+        &notes,
+        "CPU usage is the rate between the last two scrapes, about 30s apart",
     );
     assert!(
         notes.contains("a new pod took 20s") || notes.contains("new pods took 20s"),
@@ -341,7 +338,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let own = r#""hpa":"shop/web""#;
     let text = fs::read_to_string(&saved).expect("a state");
     let (before, load) = text.split_once(r#""kind":"Load""#).expect("a load");
-    assert!(load.contains(own), "{load}");
+    shows(load, own);
     let load = load.replacen(own, r#""hpa":"shop/api""#, 1);
     let text = format!(r#"{before}"kind":"Load"{load}"#);
     let mut of_another = program();
@@ -1071,17 +1068,11 @@ fn a_service_is_reached_through_the_api_server() {
     let check = &answer["backtest"]["check"];
     assert_eq!(check["recorded"]["highest"]["replicas"], 10, "{check:#}");
     let notes = super::notes(&answer);
-    assert!(
-        notes.contains("Prometheus warns: 1 of 3 stores did not answer"),
-        "{notes}"
-    );
-    assert!(
-        notes.contains("held containers back in 25% of the periods"),
-        "{notes}"
-    );
-    assert!(
-        notes.contains("the requests of the pods were different: cpu 300m for each, "),
-        "{notes}"
+    shows(&notes, "Prometheus warns: 1 of 3 stores did not answer");
+    shows(&notes, "held containers back in 25% of the periods");
+    shows(
+        &notes,
+        "the requests of the pods were different: cpu 300m for each, ",
     );
     let asked = server.requests();
     let queries = asked

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::api::{Auth, Exec, Server};
 use super::apply::{cluster, writes};
-use super::{PROGRAM, detached, recorded, signal};
+use super::{PROGRAM, detached, recorded, shows, signal};
 
 /// Runs it with a standard output that is full and has no reader, and sends a signal again and again until
 /// it ends; returns the exit code and standard error.
@@ -105,10 +105,7 @@ fn what_was_written_is_told_where_no_one_reads() {
     ];
     let (code, told) = interrupted(&args, "-INT", || !writes(&server).is_empty());
     assert_eq!(code, Some(0), "{told}");
-    assert!(
-        told.contains("deployment.apps/web was written and has 4 replicas"),
-        "{told}"
-    );
+    shows(&told, "deployment.apps/web was written and has 4 replicas");
 }
 
 /// A directory for pipes that no one writes to, or of which a plugin is a writer.

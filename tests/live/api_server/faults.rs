@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use super::super::shows;
 use serde_json::Value;
 
 use super::super::api::{Auth, Exec, Fault, Server, When};
@@ -106,7 +107,7 @@ fn kubectl_takes_it_for_an_api_server() {
         assert_eq!(hpa["spec"], same["spec"]);
         let pods = text(ask(&["get", "pods", "-l", "app=nginx"]));
         for name in names(&get(&server, PODS).json()) {
-            assert!(pods.contains(&name), "{pods}");
+            shows(&pods, &name);
         }
         let missing = ask(&["get", "hpa", "nope"]);
         assert_eq!(

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
-use super::{Change, HPAS, Ran, ask, asked, faulty, program, recorded, run, shows};
+use super::{Change, HPAS, Ran, ask, asked, ended, faulty, program, recorded, run, shows};
 
 pub(super) const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/web/scale";
 pub(super) const WEB: [&str; 2] = ["default", "web"];
@@ -334,7 +334,7 @@ fn it_starts_over_as_often_as_it_may() {
     let server = faulty(cluster(), [moved()]);
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "-o", "json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     let told = "Expected replicas to be 2, was 3: retrying (1 of 1)\n";
     shows(&ran.stderr, told);
     let answer = ran.json();
@@ -347,7 +347,7 @@ fn it_starts_over_as_often_as_it_may() {
     let server = faulty(cluster(), [moved()]);
     scale(&server);
     let ran = apply(&server, &["--yes", "--retry=1", "--observe=1s"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     assert_eq!(asked(&server, &format!("{HPAS}/web")), 6);
 
     let hostile = refusal(409, "Conflict", "held by \u{1b}[31mme");
@@ -938,7 +938,7 @@ fn dry_runs_write_nothing() {
     ] {
         let server = Server::start(cluster());
         let ran = apply(&server, &[&format!("--dry-run={flag}"), "--event"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ended(&ran, 0);
         assert!(
             ran.stdout
                 .contains(&format!("\ndeployment.apps/web scaled {told}"))
@@ -994,7 +994,7 @@ fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
         let told = format!("error: the server stored {made} replicas instead of 4");
         for flag in ["--dry-run=server", "--yes"] {
             let ran = apply(&server, &[flag]);
-            assert_eq!(ran.code, Some(8), "{}", ran.stderr);
+            ended(&ran, 8);
             let line = format!("{made}, stored by the server instead of 4\n");
             shows(&ran.stdout, &line);
             assert!(!ran.stdout.contains("scaled"), "{}", ran.stdout);
@@ -1074,7 +1074,7 @@ fn a_write_does_not_meet_a_connection_that_the_server_has_closed() {
     let cut = (When::on("/").method("PUT"), Fault::CutWhereKept);
     let server = faulty(cluster(), [cut]);
     let ran = apply(&server, &["--yes"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     assert_eq!(writes(&server).len(), 1);
     assert_eq!(scale(&server)["spec"]["replicas"], 4);
 }

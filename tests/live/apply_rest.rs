@@ -15,7 +15,7 @@ use super::apply::{
 };
 use super::fleet::start;
 use super::{
-    Change, HPAS, POD_METRICS, PROGRAM, Ran, Temporary, ask, detached, faulty, own_by_keda,
+    Change, HPAS, POD_METRICS, PROGRAM, Ran, Temporary, ask, detached, ended, faulty, own_by_keda,
     program, run, schema, shows, signalled, until,
 };
 
@@ -351,7 +351,7 @@ fn a_negative_count_is_no_success() {
     let refusal = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
                    than or equal to 0";
     let ran = apply(&server, &["--yes", "--history=none", "--force-uncertain"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.shown());
+    ended(&ran, 1);
     let told = format!("error: the target cannot be scaled: {refusal}; nothing written\n");
     shows(&ran.stderr, &told);
     assert!(writes(&server).is_empty());
@@ -508,7 +508,7 @@ fn nothing_due_is_said_and_nothing_is_written() {
         &server,
         &["--yes", "--write-status", "--force-write-status", "--event"],
     );
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     let told = "nothing due stays at 2, so nothing is written. Without a change, --write-status and \
                 --event do nothing.";
     let words: Vec<&str> = ran.stdout.split_whitespace().collect();
@@ -592,7 +592,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             &server,
             &[&["--dry-run=client", "-o", "json"], &flags[..]].concat(),
         );
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ended(&ran, 0);
         let answer = answer(&ran);
         let next = &answer["next"];
         assert_eq!(next["verdict"], verdict, "{next:#}");
@@ -669,7 +669,7 @@ fn the_status_is_written_where_nobody_else_does() {
         (None, "unknown whether a controller manager runs"),
     ] {
         let (server, ran) = with(renewed, &[]);
-        assert_eq!(ran.code, Some(6), "{}", ran.stderr);
+        ended(&ran, 6);
         shows(&ran.stderr, told);
         shows(&ran.stderr, "hint: use --force-write-status to write");
         assert!(writes(&server).is_empty());
@@ -679,7 +679,7 @@ fn the_status_is_written_where_nobody_else_does() {
         ("07:07:12", &["--force-write-status"]),
     ] {
         let (server, ran) = with(Some(renewed), flags);
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ended(&ran, 0);
         let answer = answer(&ran);
         assert_eq!(answer["status"], json!({"written": true, "error": null}));
         let writes = writes(&server);
@@ -833,7 +833,7 @@ fn a_run_that_another_one_preceded_writes_no_second_event() {
 fn the_event_is_in_the_controllers_words_and_our_name() {
     let server = Server::start(cluster());
     let ran = apply(&server, &["--yes", "--event"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     let planned = "SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of \
                    request) above target (--event)\n";
     shows(&ran.stdout, planned);
@@ -1099,7 +1099,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
     let child = start(&["apply", "web", "-n", "default", "--yes"], &config);
     until("a connection for the write", || held.load(Ordering::SeqCst));
     let ran = signalled(child, "-INT");
-    assert_eq!(ran.code, Some(130), "{}", ran.shown());
+    ended(&ran, 130);
     shows(&ran.stderr, "nothing written");
     std::thread::sleep(Duration::from_secs(2));
     assert!(writes(&server).is_empty());
@@ -1222,7 +1222,7 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
         let sent = When::on(events).method("POST");
         let server = faulty(cluster(), [(sent, Fault::CutBeforeHead), (read, fault)]);
         let ran = apply(&server, &["--yes", "--event"]);
-        assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+        ended(&ran, 7);
         let told = "unknown whether it was written: reading also failed: Error from server";
         shows(&ran.stderr, told);
         assert_eq!(writes(&server).len(), 2);
@@ -1342,7 +1342,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
 fn a_wait_looks_more_and_more_rarely() {
     let server = Server::start(cluster());
     let ran = apply(&server, &["--yes", "--wait=1500ms"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    ended(&ran, 1);
     let target = SCALE.strip_suffix("/scale").expect("a subresource");
     let requests = server.requests();
     let written = requests
@@ -1577,7 +1577,7 @@ fn a_kind_of_ones_own_is_scaled_too() {
     );
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes", "--wait"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     shows(&ran.stdout, "\nrollout.argoproj.io/web scaled\n");
     shows(&ran.stdout, "all 4 replicas are ready\n");
     let [write] = &writes(&server)[..] else {
@@ -1618,7 +1618,7 @@ fn a_scale_is_written_in_the_version_that_was_read() {
     cluster.fault(When::on(path).method("GET"), answer);
     let server = Server::start(cluster);
     let ran = apply(&server, &["--yes"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     let [write] = &writes(&server)[..] else {
         panic!("not one write")
     };
@@ -1663,7 +1663,7 @@ fn a_wait_for_a_kind_that_does_not_say_what_is_ready_times_out() {
         });
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes", "--wait=1ms", "-o", "json"]);
-        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        ended(&ran, 1);
         shows(&ran.stderr, told);
         let answer = answer(&ran);
         assert_eq!(

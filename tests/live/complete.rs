@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::api::{Answer, Auth, Cluster, Exec, Fault, Kubeconfig, Server, When};
 use super::names::{Installed, kubectl};
-use super::{NAME, Ran, command, faulty, recorded, run};
+use super::{NAME, Ran, command, ended, faulty, recorded, run};
 
 /// The time that the protocol allows, with some slack for a busy machine.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -49,7 +49,7 @@ fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
         "{words:?} took {:?}",
         begun.elapsed()
     );
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     ran
 }
 

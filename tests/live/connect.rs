@@ -13,7 +13,9 @@ use super::api::{Auth, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, 
 use super::apply::refusal;
 use super::prometheus::{STATE, WEB, run_at};
 use super::rounds::edit;
-use super::{HPA, NAME, Ran, explain_with, program, recorded, run, server_with, shows, until};
+use super::{
+    HPA, NAME, Ran, ended, explain_with, program, recorded, run, server_with, shows, until,
+};
 
 fn admin(server: &Server) -> Kubeconfig {
     server.kubeconfig(&Auth::Token("admin"))
@@ -297,7 +299,7 @@ fn proxies_are_named_without_their_users() {
                 ran.fails(1, &["Unable to connect to the server: ", &named]);
             }
             Some(entry) => {
-                assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+                ended(&ran, 0);
                 assert_eq!(ran.stderr.is_empty(), entry.is_empty(), "{}", ran.stderr);
                 shows(&ran.stderr, entry);
             }
@@ -855,7 +857,7 @@ fn what_describes_a_connection_is_never_written() {
         assert_eq!(fs::read(over).expect("the file"), before, "{over}");
     }
     let ran = explain_with(&config, &["--save", &place("state.json")]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
 }
 
 /// Such as a device that never ends.

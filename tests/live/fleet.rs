@@ -14,8 +14,8 @@ use super::api::{Answer, Auth, Clock, Cluster, Fault, Kubeconfig, Recorded, Scal
 use super::apply::refusal;
 use super::metrics::external_metric;
 use super::{
-    Ran, Temporary, ask, asked, own, own_by_keda, program, recorded, run, schema, shows, signalled,
-    until, with_hpas,
+    Ran, Temporary, ask, asked, ended, own, own_by_keda, program, recorded, run, schema, shows,
+    signalled, until, with_hpas,
 };
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
@@ -652,7 +652,7 @@ fn what_there_is_when_a_signal_comes_is_told() {
         // The rest takes no request.
         sleep(Duration::from_secs(2));
         let ran = signalled(child, signal);
-        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        ended(&ran, code);
         assert!(
             ran.stderr
                 .ends_with("interrupted: 3 of 6 HPAs were explained\n"),

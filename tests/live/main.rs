@@ -151,6 +151,12 @@ fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
     run(program().args(words).env("KUBECONFIG", config.path()))
 }
 
+/// Asserts the exit code of a run.
+#[track_caller]
+fn ended(ran: &Ran, code: i32) {
+    assert_eq!(ran.code, Some(code), "{}", ran.shown());
+}
+
 /// Asserts that a text contains a part.
 #[track_caller]
 fn shows(text: &str, part: &str) {

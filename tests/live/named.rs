@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::json::array;
 use super::api::{Cluster, Server};
-use super::{NAME, ask, with_hpas};
+use super::{NAME, ask, ended, with_hpas};
 
 /// Returns `shop/web`, `shop/cart` and its twin on the same Deployment, and the recorded HPA.
 fn cluster() -> Cluster {
@@ -147,7 +147,7 @@ fn an_hpa_that_cannot_be_read_stays_in_sight() {
         &["predict", "web"],
     ] {
         let ran = ask(&server, "admin", &[words, &["-n", "shop"]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ended(&ran, 0);
         let [note, cause] = [unknown, why].map(|part| ran.stdout.contains(part));
         assert!(note && cause, "{}", ran.stdout);
     }

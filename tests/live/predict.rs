@@ -9,7 +9,7 @@ use super::answers::recorded_value;
 use super::api::json::array;
 use super::api::{Auth, Kubeconfig, Server, exchange};
 use super::metrics::external_metric;
-use super::{NAME, Ran, Temporary, explain_with, program, recorded, run};
+use super::{NAME, Ran, Temporary, ended, explain_with, program, recorded, run};
 
 pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
     let mut command = program();
@@ -62,7 +62,7 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     };
     explain_with(&config, &["--save", alone, "-o", "json"]).answer();
     let lacks = program(&["predict", NAME, "-f", alone, "--hpa", path]);
-    assert_eq!(lacks.code, Some(2), "{}", lacks.stderr);
+    ended(&lacks, 2);
     let hint = lacks
         .stderr
         .split('`')

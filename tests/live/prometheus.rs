@@ -23,7 +23,7 @@ use super::api::http::Request;
 use super::api::json::array;
 use super::api::{Answer, Cluster, Fault, Server, Transport, When};
 use super::apply::refusal;
-use super::{NAME, Ran, directory, faulty, program, recorded, run, server_with, shows};
+use super::{NAME, Ran, directory, ended, faulty, program, recorded, run, server_with, shows};
 
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
@@ -431,7 +431,7 @@ fn an_hour_with_lost_scrapes_and_restarts_has_the_load_that_it_was_made_of() {
 fn queries_are_shown_to_who_wants_to_know_and_credentials_to_no_one() {
     let server = server(|_| {});
     let ran = predict_over(&server, &["-v", "1"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ended(&ran, 0);
     assert!(
         ran.stderr
             .contains("PromQL for cpu: sum(max by (namespace, pod, container) ((irate(")

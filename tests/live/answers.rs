@@ -11,8 +11,8 @@ use super::api::{Auth, Cluster, Fault, Server, When, exchange, lease};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
 use super::{
-    Change, NAME, Ran, Temporary, condition, explain, explain_as, explain_file, notes, recorded,
-    shows,
+    Change, NAME, Ran, Temporary, condition, explain, explain_as, explain_file, explained, notes,
+    recorded, shows,
 };
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
@@ -61,7 +61,7 @@ pub(super) fn recorded_value(name: &str, item: usize) -> i64 {
 #[test]
 fn the_recorded_pass_comes_to_what_the_controller_wrote() {
     let server = Server::start(recorded());
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     let status = &answer["outcome"]["status"];
     let written = &exchange("hpa").response.body["status"];
     for field in ["currentMetrics", "desiredReplicas", "lastScaleTime"] {
@@ -120,7 +120,7 @@ fn what_keeps_the_status_from_being_written_is_told() {
         hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
     });
     let server = Server::start(cluster);
-    let same = explain(&server, &["-o", "json"]).answer();
+    let same = explained(&server);
     assert_eq!(
         differing(&same["comparison"]),
         [],
@@ -134,7 +134,7 @@ fn what_keeps_the_status_from_being_written_is_told() {
             deployment["spec"]["replicas"] = json!(9);
         });
     });
-    let rescaled = explain(&server, &["-o", "json"]).answer();
+    let rescaled = explained(&server);
     let because = || vec!["rescaled-since"];
     let comparison = &rescaled["comparison"];
     assert_eq!(comparison["rows"][0]["last"], 10);
@@ -175,7 +175,7 @@ fn every_kind_of_metric_counts() {
         ]);
         with_metrics(&mut cluster, &metrics);
         let server = Server::start(cluster);
-        let answer = explain(&server, &["-o", "json"]).answer();
+        let answer = explained(&server);
         assert_eq!(condition(&answer, "ScalingActive")[1], "ValidMetricFound");
         let found = proposals(&answer);
         // Two pods are ready; an average covers all current replicas.
@@ -460,10 +460,7 @@ fn states_are_looked_at_for_what_is_assumed() {
 fn states_that_the_server_still_has_are_looked_at() {
     let look = |cluster: Cluster| {
         let server = Server::start(cluster);
-        (
-            explain(&server, &["-o", "json"]).answer(),
-            states_asked_for(&server),
-        )
+        (explained(&server), states_asked_for(&server))
     };
     // The ten were recommended until 07:06:44; nothing before that matters any more.
     let (answer, asked) = look(held("250m"));
@@ -609,7 +606,7 @@ fn the_targets_events_tell_of_others_who_scale() {
     };
     // From 4 to 10 within the period, so four more may follow; ten if the controller is new.
     let server = Server::start(limited());
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     assert_eq!(
         answer["range"],
         json!({"min": 14, "max": 20}),
@@ -632,7 +629,7 @@ fn the_targets_events_tell_of_others_who_scale() {
         "type": "Normal",
     }));
     let server = Server::start(cluster);
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     // Anything may have been added or removed.
     assert_eq!(
         answer["range"],

@@ -53,6 +53,11 @@ pub(super) fn writes(server: &Server) -> Vec<Recorded> {
         .collect()
 }
 
+/// Returns the object of a write.
+pub(super) fn body_of(write: &Recorded) -> Value {
+    serde_json::from_slice(&write.body).expect("JSON")
+}
+
 /// Returns the current scale of the target.
 pub(super) fn scale(server: &Server) -> Value {
     let mut client = super::api::Client::connect(server, &Auth::Token("admin")).expect("it");
@@ -124,7 +129,7 @@ fn check(name: &str, faults: Vec<(When, Fault)>, flags: &[&str], want: &Want) ->
         );
         let agent = write.header("user-agent").unwrap_or_default();
         assert!(agent.starts_with("kubectl-hpa/"), "{name}: {agent}");
-        let body: Value = serde_json::from_slice(&write.body).expect("JSON");
+        let body = body_of(write);
         let metadata = json!({
             "name": "web",
             "namespace": "default",

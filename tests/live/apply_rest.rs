@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, lease};
 use super::apply::{
-    SCALE, WEB, apply, apply_as, by_gateway, cluster, hpa, recreate, refusal, set, unheard, writes,
+    SCALE, WEB, apply, apply_as, body_of, by_gateway, cluster, hpa, recreate, refusal, set,
+    unheard, writes,
 };
 use super::fleet::start;
 use super::{
@@ -689,7 +690,7 @@ fn the_status_is_written_where_nobody_else_does() {
             (&*status.method, &*status.path),
             ("PUT", &*format!("{HPAS}/web/status"))
         );
-        let body: Value = serde_json::from_slice(&status.body).expect("JSON");
+        let body = body_of(status);
         assert_eq!(body["status"], answer["outcome"]["status"]);
         assert_eq!(body["status"]["desiredReplicas"], 4);
         assert_eq!(
@@ -740,7 +741,7 @@ fn a_status_is_sent_again_if_only_metadata_has_changed() {
         let told = "the status of the HPA was not written: Error from server (Conflict): ";
         assert_eq!(ran.stderr.contains(told), code == 1, "{}", ran.stderr);
         shows(&ran.stdout, "\ndeployment.apps/web scaled\n");
-        let last: Value = serde_json::from_slice(&all[sent - 1].body).expect("JSON");
+        let last = body_of(&all[sent - 1]);
         let is_labelled = last["metadata"]["labels"]["team"] == "a";
         assert_eq!(is_labelled, sent == 3, "{last:#}");
     }
@@ -843,7 +844,7 @@ fn the_event_is_in_the_controllers_words_and_our_name() {
         (writes.len(), &*writes[1].path),
         (2, "/api/v1/namespaces/default/events")
     );
-    let event: Value = serde_json::from_slice(&writes[1].body).expect("JSON");
+    let event = body_of(&writes[1]);
     for (field, want) in [
         ("type", json!("Normal")),
         ("reason", json!("SuccessfulRescale")),
@@ -1623,7 +1624,7 @@ fn a_scale_is_written_in_the_version_that_was_read() {
         panic!("not one write")
     };
     assert_eq!(&*write.path, path);
-    let sent: Value = serde_json::from_slice(&write.body).unwrap();
+    let sent = body_of(write);
     assert_eq!(sent["apiVersion"], "extensions/v1beta1");
 }
 

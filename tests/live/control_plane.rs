@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::api::json::each;
 use super::api::{Cluster, Fault, Server, When, lease};
-use super::{Temporary, ask, explain, explain_as, explain_file, notes, recorded, shows};
+use super::{Temporary, ask, explain, explain_as, explain_file, explained, notes, recorded, shows};
 
 const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
@@ -77,7 +77,7 @@ fn the_settings_are_those_of_the_pod() {
         "v1.36.2",
         &[TOLERANCE, SYNC, gates],
     )]));
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     let pod = "pod kube-system/kube-controller-manager-node1";
     let unset = format!("the defaults; {pod} sets none of these");
     assert_eq!(
@@ -94,7 +94,7 @@ fn the_settings_are_those_of_the_pod() {
             ),
         ]
     );
-    let defaults = explain(&Server::start(recorded()), &["-o", "json"]).answer();
+    let defaults = explained(&Server::start(recorded()));
     let typed = explain(
         &Server::start(recorded()),
         &["-o", "json", "--tolerance", "200"],
@@ -172,14 +172,14 @@ fn of_several_pods_the_leader_counts() {
 
 #[test]
 fn without_pods_the_defaults_are_assumed() {
-    let answer = explain(&Server::start(recorded()), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(recorded()));
     let none = "controller manager: flags unknown (no pod in kube-system with \
                 component=kube-controller-manager shows them)";
     assert_eq!(basis(&answer), [DEFAULTS, GATES, none]);
 
     let mut cluster = with(&[manager("a", "v1.36.2", &[SYNC])]);
     cluster.fault(When::on(PODS), Fault::Hang);
-    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let late = "controller manager: flags unknown (no answer in time)";
     assert_eq!(basis(&answer), [DEFAULTS, GATES, late]);
 }
@@ -223,7 +223,7 @@ fn what_may_not_be_read_is_a_line() {
 fn the_rules_are_those_of_the_controller_manager() {
     let older = manager("a", "v1.32.1", &[]);
     let server = Server::start(with(std::slice::from_ref(&older)));
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     assert_eq!(answer["rules"], "v1.32.13");
     let note = "the controller manager is v1.32.1 (pod kube-system/kube-controller-manager-a) and \
                 the server v1.36.2: the rules are the controller manager's";
@@ -242,7 +242,7 @@ fn a_controller_that_is_switched_off_is_the_first_note() {
     let off = "--controllers=*,-horizontal-pod-autoscaler-controller";
     let unusable = "--horizontal-pod-autoscaler-tolerance=10%";
     let server = Server::start(with(&[manager("a", "v1.36.2", &[off, unusable])]));
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     let pod = "pod kube-system/kube-controller-manager-a";
     let said = notes(&answer);
     let first =

@@ -50,7 +50,7 @@ use serde_json::json;
 use super::api::json::each;
 use super::api::{Answer, Auth, Clock, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
-use super::{Change, POD_METRICS, ask, asked, faulty, notes, recorded, shows};
+use super::{Change, POD_METRICS, ask, asked, explained, faulty, notes, recorded, shows};
 use super::{HPA, LONGEST, NAME, Ran, SCALE, condition, explain, explain_as, explain_on};
 
 fn at(path: &str, fault: Fault) -> Ran {
@@ -158,7 +158,7 @@ fn an_hpa_under_deletion_says_so() {
     let server = Server::start(cluster);
     let note = "the HPA has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
                 until it is gone";
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
     let page = explain(&server, &[]);
     let banner = page.stdout.lines().next().unwrap_or_default();
@@ -527,7 +527,7 @@ fn the_servers_clock_counts() {
     for (ahead, direction) in [(7200, "ahead of"), (-7200, "behind"), (0, "")] {
         let mut cluster = Cluster::recorded();
         cluster.clock(Clock::Ahead(ahead));
-        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        let answer = explained(&Server::start(cluster));
         let found = notes(&answer).contains("the server's clock is");
         assert_eq!(found, ahead != 0, "{}", notes(&answer));
         // Seconds pass on a busy machine.
@@ -552,7 +552,7 @@ fn a_server_without_a_time_leaves_the_local_clock() {
     ] {
         let mut cluster = Cluster::recorded();
         cluster.clock(clock);
-        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        let answer = explained(&Server::start(cluster));
         let mut basis = each(&answer["basis"]);
         let clock = basis.find(|basis| basis["item"] == "clock").expect("it");
         assert_eq!(clock["source"], source);

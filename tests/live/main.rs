@@ -37,13 +37,14 @@ mod signals;
 mod usage;
 
 use std::ffi::OsStr;
+use std::fs;
 use std::ops::Deref;
 use std::path::Path;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use api::json::each;
+use api::json::{array, each};
 use api::{Auth, Clock, Cluster, Fault, Kubeconfig, Server, When};
 use assert_cmd::Command;
 use ran::{PROGRAM, Ran, run};
@@ -190,6 +191,24 @@ fn explain_as(server: &Server, user: &str, more: &[&str]) -> Ran {
 
 fn explain(server: &Server, more: &[&str]) -> Ran {
     explain_as(server, "admin", more)
+}
+
+/// Returns the answer about the recorded HPA.
+fn explained(server: &Server) -> Value {
+    explain(server, &["-o", "json"]).answer()
+}
+
+/// Reads a saved state.
+fn state_in(file: impl AsRef<Path>) -> Value {
+    let text = fs::read_to_string(file).expect("a state");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Returns the first object of a kind in a saved state.
+fn object_in(file: impl AsRef<Path>, kind: &str) -> Value {
+    let state = state_in(file);
+    let found = array(&state["items"]).iter().find(|it| it["kind"] == kind);
+    found.expect("an object").clone()
 }
 
 /// Explains with a changed recorded cluster, in JSON.

@@ -10,7 +10,7 @@ use super::api::{Answer, Cluster, Fault, Server, When};
 use super::apply::{by_gateway, refusal};
 use super::{
     NAME, POD_METRICS, PODS, Ran, Temporary, condition, explain_as, explain_file, explain_on,
-    notes, program, recorded, run, shows,
+    explained, notes, program, recorded, run, shows,
 };
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/";
@@ -76,7 +76,7 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         let object = ["default", "some-pod"];
         cluster.custom_value([resource, kind, "v1"], object, [served, "80"]);
         let server = Server::start(cluster);
-        let answer = super::explain(&server, &["-o", "json"]).answer();
+        let answer = explained(&server);
         let found = &answer["findings"][0];
         assert_eq!(found["code"], "metric-not-found", "{answer}");
         let said = found["summary"].as_str().expect("a summary");
@@ -213,7 +213,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
         let message = says.rsplit("API: ").next().unwrap_or_default();
         cluster.fault(When::on(EXTERNAL), refusal(404, "NotFound", message));
         let server = Server::start(cluster);
-        let answer = super::explain(&server, &["-o", "json"]).answer();
+        let answer = explained(&server);
         let found = &answer["findings"][0];
         let told = (found["code"].as_str(), found["advice"].as_str());
         assert_eq!(told, (Some(want.0), Some(want.1)), "{about}: {answer}");
@@ -760,7 +760,7 @@ fn old_metrics_are_told() {
     }
     let mut cluster = Cluster::recorded();
     with_metrics(&mut cluster, &json!([pods_metric()]));
-    let answer = super::explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let note = "the values of http_requests of 2 of 2 pods are older than both a minute and twice their window (up to ";
     assert!(notes(&answer).contains(note), "{}", notes(&answer));
 }
@@ -819,7 +819,7 @@ fn pods_without_metrics_are_told_by_group() {
         pod["status"]["phase"] = json!("Pending");
     });
     let server = Server::start(cluster);
-    let answer = super::explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     let metric = each(&answer["trace"])
         .find(|step| step["rule"] == "computeMetric")
         .expect("a metric");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::api::json::each;
 use super::api::{Answer, Auth, Client, Fault, Server, When, answer::status};
-use super::apply::{SCALE, WEB, cluster, scale, set, writes};
+use super::apply::{SCALE, WEB, body_of, cluster, scale, set, writes};
 use super::{Change, HPAS, POD_METRICS, PODS, Ran, program, run};
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
@@ -312,7 +312,7 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     }
     let puts: Vec<_> = sent.iter().filter(|write| write.path == SCALE).collect();
     for put in &puts {
-        let body: Value = serde_json::from_slice(&put.body).expect("JSON");
+        let body = body_of(put);
         for field in ["uid", "resourceVersion"] {
             let is_named = body["metadata"][field]
                 .as_str()

@@ -22,7 +22,7 @@ use super::prometheus::{
     Real, Recording, file, recorded_answer, recording, recording_of, success, trusting,
 };
 use super::ran::Ran;
-use super::{faulty, own_by_keda, program, recorded, run, shows};
+use super::{faulty, object_in, own_by_keda, program, recorded, run, shows, state_in};
 
 /// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
 pub(super) fn history(name: &str, every: usize) -> History {
@@ -343,8 +343,7 @@ fn a_real_prometheus_leads_to_the_same_ranges() {
 #[test]
 fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
     let (_, name, time, want) = MOMENTS[7];
-    let text = std::fs::read_to_string(state(name)).expect("a state");
-    let mut state: Value = serde_json::from_str(&text).expect("JSON");
+    let mut state = state_in(state(name));
     let items = state["items"].as_array_mut().expect("items");
     let hpa = items
         .iter_mut()
@@ -671,12 +670,7 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
 
 #[test]
 fn a_manifest_alone_lacks_the_selector_of_its_target() {
-    let text = std::fs::read_to_string(state("plain")).expect("a state");
-    let state: Value = serde_json::from_str(&text).expect("JSON");
-    let mut items = array(&state["items"]).iter();
-    let hpa = items
-        .find(|item| item["kind"] == "HorizontalPodAutoscaler")
-        .expect("it");
+    let hpa = object_in(state("plain"), "HorizontalPodAutoscaler");
     let manifest = file("manifest.json", &hpa.to_string());
     let flags = [
         &asking("plain", &manifest, "2026-11-21T07:20:00Z")[..],

@@ -23,7 +23,9 @@ use super::api::http::Request;
 use super::api::json::array;
 use super::api::{Answer, Cluster, Fault, Server, Transport, When};
 use super::apply::refusal;
-use super::{NAME, Ran, directory, ended, faulty, program, recorded, run, server_with, shows};
+use super::{
+    NAME, Ran, directory, ended, faulty, object_in, program, recorded, run, server_with, shows,
+};
 
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
@@ -228,13 +230,7 @@ pub(super) fn recording(ran: &Ran) -> Vec<String> {
 
 /// The load in a saved state.
 pub(super) fn load_of(saved: &str) -> Value {
-    let saved: Value =
-        serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
-    let mut items = array(&saved["items"]).iter();
-    items
-        .find(|item| item["kind"] == "Load")
-        .expect("a load")
-        .clone()
+    object_in(saved, "Load")
 }
 
 /// A CSV of the load in a saved state.
@@ -317,10 +313,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     assert_eq!(offline(&["-f", &saved]), live);
     // A table has no place for how long pods took to become ready.
     let table = file("week.csv", &csv(&saved));
-    let state: Value =
-        serde_json::from_str(&fs::read_to_string(&saved).expect("a state")).expect("JSON");
-    let mut items = array(&state["items"]).iter();
-    let load_object = items.find(|item| item["kind"] == "Load").expect("a load");
+    let load_object = load_of(&saved);
     let measured = load_object["metricsAfter"].as_str().expect("a duration");
     let joined = ["--ready-after", "20s", "--metrics-after", measured];
     let as_table = offline(&[&["-f", STATE, "--trace", &table][..], &joined].concat());

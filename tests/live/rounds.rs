@@ -11,7 +11,8 @@ use super::apply::refusal;
 use super::fleet::start;
 use super::metrics::{pods_metric, with_metrics};
 use super::{
-    Change, HPAS, POD_METRICS, PODS, ask, explain, explain_as, notes, own_by_keda, recorded,
+    Change, HPAS, POD_METRICS, PODS, ask, explain, explain_as, explained, notes, own_by_keda,
+    recorded,
 };
 
 const LATENCY: Duration = Duration::from_millis(150);
@@ -40,7 +41,7 @@ fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
         let mut cluster = recorded();
         change(cluster.latency(LATENCY));
         let server = Server::start(cluster);
-        let answer = explain(&server, &["-o", "json"]).answer();
+        let answer = explained(&server);
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
         assert_eq!(
             (server.rounds(), server.requests().len()),
@@ -236,7 +237,7 @@ fn what_may_be_meant_is_named_where_the_target_is_gone() {
     cluster.edit_hpa(["default", super::NAME], |hpa| {
         hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
     });
-    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let found = finding(&answer, "target-not-found");
     let advice = "Point scaleTargetRef at Deployment/nginx-deployment, if that is meant.";
     assert_eq!(found["advice"], advice, "{answer:#}");
@@ -260,7 +261,7 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
                 json!({"apiVersion": group, "kind": kind, "name": "web"});
         });
         change(&mut cluster);
-        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        let answer = explained(&Server::start(cluster));
         finding(&answer, "target-not-found")
     };
     for (kind, summary, advice) in [
@@ -315,7 +316,7 @@ fn a_direction_that_is_paused_is_told_of() {
         own_by_keda(hpa, "web");
         hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
     });
-    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let found = finding(&answer, "paused-by-keda");
     let summary = "ScaledObject/web is paused by autoscaling.keda.sh/paused-scale-in, so scaling in \
                    is disabled";
@@ -347,7 +348,7 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
         hpa["spec"]["maxReplicas"] = json!(9);
     });
     let server = Server::start(cluster);
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     let found = finding(&answer, "above-max");
     let advice = "Set minReplicaCount (50) of ScaledObject/web to at most maxReplicaCount (4): until then, KEDA \
                   does not change its HPA.";
@@ -420,7 +421,7 @@ fn pods_come_in_pages() {
     let mut cluster = recorded();
     crowd(&mut cluster);
     let server = Server::start(cluster);
-    let whole = explain(&server, &["-o", "json"]).answer();
+    let whole = explained(&server);
     let limit = Some("500".to_owned());
     let pages = [
         (limit.clone(), false, 200),
@@ -434,7 +435,7 @@ fn pods_come_in_pages() {
     crowd(&mut cluster);
     cluster.fault(When::on(PODS).nth(2), Fault::Expired);
     let server = Server::start(cluster);
-    let again = explain(&server, &["-o", "json"]).answer();
+    let again = explained(&server);
     let pages = [
         (limit.clone(), false, 200),
         (limit, true, 410),
@@ -470,7 +471,7 @@ fn another_hpa_on_the_same_pods_is_seen() {
     let mut cluster = recorded();
     twin(cluster.latency(LATENCY));
     let server = Server::start(cluster);
-    let answer = explain(&server, &["-o", "json"]).answer();
+    let answer = explained(&server);
     assert_eq!(
         super::condition(&answer, "ScalingActive")[1],
         "AmbiguousSelector"
@@ -504,7 +505,7 @@ fn other_hpas_are_waited_for_some_seconds() {
     let scale = "/apis/apps/v1/namespaces/default/deployments/slow/scale";
     let late = Fault::DelayBody(Duration::from_millis(2500));
     cluster.fault(When::on(scale), late);
-    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let unknown = "unknown whether another HPA selects the same pods";
     assert!(!notes(&answer).contains(unknown), "{}", notes(&answer));
 }
@@ -535,7 +536,7 @@ fn what_an_answer_can_do_without_does_not_hold_it_up() {
             }
         };
         let begun = std::time::Instant::now();
-        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        let answer = explained(&Server::start(cluster));
         assert!(
             begun.elapsed() < Duration::from_secs(8),
             "{path} held it up"
@@ -559,7 +560,7 @@ fn what_was_not_requested_in_time_is_told() {
     ] {
         cluster.fault(slow, Fault::Hang);
     }
-    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let answer = explained(&Server::start(cluster));
     let notes = notes(&answer);
     assert_eq!(notes.matches("no answer in time").count(), 4, "{notes}");
 }

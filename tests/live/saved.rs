@@ -13,7 +13,9 @@ use super::api::json::each;
 use super::api::{Answer, Cluster, Fault, Server, When};
 use super::apply::refusal;
 use super::metrics::{external_metric, pods_metric, with_metrics};
-use super::{NAME, POD_METRICS, Ran, SCALE, Temporary, explain_as, program, recorded, run};
+use super::{
+    NAME, POD_METRICS, Ran, SCALE, Temporary, explain_as, program, recorded, run, state_in,
+};
 
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
@@ -99,8 +101,7 @@ fn saved_after_the_same(server: &Server) -> impl Fn(&str) -> Value {
     same(server);
     let file: &str = &Temporary::new();
     explain_as(server, "bob", &["--save", file]);
-    let saved = fs::read_to_string(file).expect("a saved file");
-    let saved: Value = serde_json::from_str(&saved).expect("JSON");
+    let saved = state_in(file);
     move |kind| {
         let mut items = each(&saved["items"]);
         items

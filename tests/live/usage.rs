@@ -15,6 +15,7 @@ use super::api::json::array;
 use super::prometheus::history::{History, Housekeeping, is_lost};
 use super::prometheus::trajectories::{self, NAMES};
 use super::prometheus::{Real, STATE, WEB, file, load_of, run_at, time};
+use super::state_in;
 
 /// The beginning of the made-up histories, in seconds since 1970, and how long they are.
 const START: i64 = 1_794_960_000;
@@ -243,8 +244,7 @@ fn a_state_without_its_time_is_replayed_as_with_it() {
         return;
     };
     let with = state("queue", 0);
-    let text = std::fs::read_to_string(&with).expect("a state");
-    let mut list: Value = serde_json::from_str(&text).expect("JSON");
+    let mut list = state_in(&with);
     let items = list["items"].as_array_mut().expect("items");
     let all = items.len();
     items.retain(|item| {

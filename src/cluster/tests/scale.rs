@@ -61,7 +61,7 @@ struct Step {
     unreadable: bool,
 }
 
-/// A request that nobody is in the way of.
+/// A request that nothing disturbs.
 const CALM: Step = Step {
     other: Other::Nothing,
     way: Way::Answered,

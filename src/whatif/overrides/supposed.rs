@@ -124,19 +124,7 @@ pub fn suppose_pods(
     };
     notes.extend(running.and_then(|own| some_not_ready(own, &assumptions.pods)));
     notes.extend(workload.and_then(template_elsewhere));
-    // A partition spares pods by their ordinals.
-    let (prefix, first) = if target.is_kind("StatefulSet") {
-        let ordinals = workload.and_then(|own| own.ordinals).unwrap_or_default();
-        (target.name.clone(), ordinals.start)
-    } else {
-        (format!("{}-assumed", target.name), 1)
-    };
-    let numbers = first..first.saturating_add(supposed.count);
-    let pods = numbers.map(|number| Pod {
-        name: format!("{prefix}-{number}").into(),
-        ..pod.clone()
-    });
-    let pods = pods.map(Into::into).collect();
+    let pods = alike(&pod, supposed.count, target, workload);
     place(input, pods, scale, supposed);
     Ok(())
 }
@@ -200,6 +188,28 @@ fn unknown_replicas(
         Some(_) => hint.to_owned(),
         None => or_manifest(hint, target) + &if_meant(&surroundings.unscaled),
     })
+}
+
+/// Returns this many pods of a target that differ only in their names.
+fn alike(
+    pod: &Pod,
+    count: i32,
+    target: &CrossVersionObjectReference,
+    workload: Option<&Workload>,
+) -> Vec<Shared<Pod>> {
+    // A partition spares pods by their ordinals.
+    let (prefix, first) = if target.is_kind("StatefulSet") {
+        let ordinals = workload.and_then(|own| own.ordinals);
+        (target.name.clone(), ordinals.unwrap_or_default().start)
+    } else {
+        (format!("{}-assumed", target.name), 1)
+    };
+    let named = |number| Pod {
+        name: format!("{prefix}-{number}").into(),
+        ..pod.clone()
+    };
+    let numbers = first..first.saturating_add(count);
+    numbers.map(|number| named(number).into()).collect()
 }
 
 /// Puts pods into the input, and adjusts everything that depends on their number.

@@ -277,7 +277,7 @@ impl History {
         history
     }
 
-    /// Returns how long after a scrape of kube-state-metrics its state still stands for the time, in milliseconds.
+    /// Returns how long a scrape of kube-state-metrics still counts as the state, in milliseconds.
     pub fn state_age(&self) -> i64 {
         bridged(self.scrapes.gap())
     }

@@ -889,7 +889,7 @@ fn what_was_before_the_first_scrape_or_after_the_last_is_open() {
 }
 
 /// Replicas come and go between two scrapes that are more than a minute apart. After two lost scrapes of three, there is
-/// no state to stand for the time.
+/// no state to answer from.
 #[test]
 fn a_pass_in_a_lost_scrape_of_the_state_is_open() {
     let of = |is_lost: fn(i64) -> bool| {

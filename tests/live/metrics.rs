@@ -602,9 +602,13 @@ fn one_failing_metric_of_two_leaves_the_other() {
 /// Row 17.
 #[test]
 fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
-    let deny = |metrics: Value| {
+    let deny = |metrics: Value, is_alone: bool| {
         let mut cluster = long_lived();
         with_metrics(&mut cluster, &metrics);
+        if !is_alone {
+            let target = ["apps/v1", "Deployment", NAME];
+            cluster.hpa(["default", "other"], target, &json!({}));
+        }
         cluster.grant("bob").deny("bob", "list", "pods");
         explain_as(&Server::start(cluster), "bob", &["-o", "json"])
     };
@@ -612,11 +616,13 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
                  auth can-i list pods -n default`; add to a Role: - {apiGroups: [\"\"], \
                  resources: [\"pods\"], verbs: [\"list\"]}";
     // A metric that needs no pods asks for the maximum, which leaves no uncertainty.
-    for (metrics, answered, certainty) in [
-        (json!([external_metric(), pods_metric()]), true, "certain"),
-        (json!([pods_metric()]), false, "bounded"),
+    let both = json!([external_metric(), pods_metric()]);
+    for (metrics, is_alone, answered, certainty) in [
+        (both.clone(), true, true, "certain"),
+        (both, false, true, "certain"),
+        (json!([pods_metric()]), false, false, "bounded"),
     ] {
-        let ran = deny(metrics);
+        let ran = deny(metrics, is_alone);
         let answer = if answered {
             ran.answer()
         } else {
@@ -624,11 +630,23 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
         };
         assert_eq!(array(&answer["outcome"]["unread"]).len(), 1);
         let shared = "unknown whether another HPA selects the same pods: the pods cannot be read";
-        for note in [right, shared] {
-            assert!(notes(&answer).contains(note), "{}", notes(&answer));
+        for (note, is_said) in [(right, true), (shared, !is_alone)] {
+            assert_eq!(notes(&answer).contains(note), is_said, "{answer:#}");
         }
         assert_eq!(answer["certainty"], certainty);
     }
+}
+
+/// Where neither the pods nor their usage can be read, nothing is said of the selector.
+#[test]
+fn pods_that_cannot_be_read_are_not_none() {
+    let mut cluster = long_lived();
+    cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
+    cluster.grant("bob").deny("bob", "list", "pods");
+    let ran = explain_as(&Server::start(cluster), "bob", &["-o", "json"]);
+    let answer = ran.json();
+    let found = array(&answer["findings"]).iter().map(|it| &it["code"]);
+    assert_eq!(Vec::from_iter(found), ["metrics-api-unavailable"]);
 }
 
 /// Row 27 for custom metrics.

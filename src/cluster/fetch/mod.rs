@@ -55,7 +55,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, Scale};
@@ -460,6 +460,12 @@ fn check_requested(found: [&str; 2], requested: [&str; 2]) -> Result<(), String>
 /// Returns the rules for an object that a server has accepted: it is not validated again under any rules.
 fn rules() -> AdmissionRules {
     AdmissionRules::of(&Version::released())
+}
+
+/// Removes what is unknown about shared pods from the notes about the only HPA of a namespace: whichever its pods are, it
+/// shares none.
+fn share_with_none(notes: &mut Vec<Note>) {
+    notes.retain(|note| note.subject != Subject::SharedPods);
 }
 
 fn keep_each_once(notes: &mut Vec<Note>) {

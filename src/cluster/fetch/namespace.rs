@@ -17,7 +17,7 @@ use super::lists::Lists;
 use super::optional::{other, version_of};
 use super::scale::FetchedScale;
 use super::surroundings::{MANY, SurroundingAnswers, Wish, unlearnt};
-use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
+use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside, share_with_none};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
 use crate::error::Error;
@@ -397,6 +397,11 @@ impl<'s> Neighbours<'s> {
             .flat_map(|pod| self.selectors.matching(&pod.labels))
             .collect();
         let is_other = |other: &HpaItem| other.name != item.name;
+        let stored = self.known.iter().map(|(other, _)| *other);
+        let mut all = stored.chain(self.unknown.iter().map(|(other, _)| *other));
+        if !all.any(is_other) {
+            share_with_none(notes);
+        }
         let known = sharing
             .into_iter()
             .map(|place| &self.known[place])

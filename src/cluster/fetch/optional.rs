@@ -15,7 +15,7 @@ use super::items::{HPAS, HpaItem};
 use super::read::List;
 use super::right::cause;
 use super::scale::FetchedScale;
-use super::{Awaited, Fetch, hpas_path};
+use super::{Awaited, Fetch, hpas_path, share_with_none};
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
@@ -92,8 +92,15 @@ impl OptionalAnswers {
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(&self.version, notes);
-        let mut others =
-            come(self.others.get(), UnknownFact::SharedPods, notes).unwrap_or_default();
+        let answer = come(self.others.get(), UnknownFact::SharedPods, notes);
+        let is_alone = answer.as_ref().is_some_and(|others| {
+            let mut unknown = others.unknown.iter();
+            others.known.is_empty() && !unknown.any(UnknownSelector::may_be_stored)
+        });
+        if is_alone {
+            share_with_none(notes);
+        }
+        let mut others = answer.unwrap_or_default();
         UnknownSelector::note_all(&others.unknown, own, scale, notes);
         let unknown = others.unknown.iter();
         let stated = unknown.filter_map(|it| it.as_stated(own, scale));

@@ -199,7 +199,7 @@ fn what_is_never_written() {
 
 #[test]
 fn what_is_not_certain_is_written_only_by_force_and_named() {
-    let cases: [(&str, Change, &str); 5] = [
+    let cases: [(&str, Change, &str); 6] = [
         (
             "unread",
             |cluster| {
@@ -213,6 +213,14 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                 cluster.deny("bob", "get", "deployments.apps");
             },
             "unknown whether the target is being deleted: missing permission: get deployments.apps",
+        ),
+        (
+            "target",
+            |cluster| {
+                let target = When::on("/apis/apps/v1/namespaces/default/deployments/web");
+                cluster.fault(target.except(SCALE), Fault::InternalError);
+            },
+            "unknown whether the target is being deleted: Error from server (InternalError): ",
         ),
         (
             "metrics",

@@ -197,7 +197,10 @@ impl Attempts<'_> {
                 }
             }
             match &plan.applied.result {
-                ApplyOutcome::Moved { what, .. } if again < self.args.how.retry => {
+                ApplyOutcome::Moved {
+                    what,
+                    is_gone: false,
+                } if again < self.args.how.retry => {
                     again += 1;
                     let all = self.args.how.retry;
                     let what = clean(what, self.terminal.ascii);

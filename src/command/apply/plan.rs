@@ -98,10 +98,12 @@ async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
             let deleted = target.metadata.deletion_timestamp;
             Ok(deleted.map_or(Going::No, Going::Since))
         }
-        Err(e) if e.is_forbidden() => {
-            let error = Error::from(e);
-            Ok(Going::Unknown(error.hint.unwrap_or(error.message)))
+        Err(e) if e.is_gone() => Err(e.into()),
+        Err(e) => {
+            let is_forbidden = e.is_forbidden();
+            let Error { message, hint, .. } = Error::from(e);
+            let right = hint.filter(|_| is_forbidden);
+            Ok(Going::Unknown(right.unwrap_or(message)))
         }
-        Err(e) => Err(e.into()),
     }
 }

@@ -15,6 +15,7 @@ use crate::findings::{Aspect, Code, Finding, FindingView, find_except};
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
+use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::{
@@ -204,10 +205,13 @@ fn unread(watched: Watched, pass: &Pass) -> Option<String> {
         return None;
     };
     let input = &pass.input;
-    // These are about a metric without a value.
-    let is_of_failure = matches!(code, Code::MetricFailing | Code::MetricNotFound);
     let mut metrics = pass.decision.metrics();
-    let is_possible = !is_of_failure || metrics.any(|it| it.proposal().is_none());
+    let mut specs = input.snapshot.hpa.spec.metrics.iter();
+    let is_possible = match code {
+        Code::MetricFailing | Code::MetricNotFound => metrics.any(|it| it.proposal().is_none()),
+        Code::SelectorMatchesNothing => specs.any(MetricSpec::needs_pods),
+        _ => true,
+    };
     let mut around = input.surroundings.unread.iter();
     let hidden = around.find(|(fact, _)| is_possible && fact.hides(code.as_str()));
     let of_others = input.notes.iter().find(|note| note.is_of_shared_pods());

@@ -8,17 +8,29 @@ use super::{Alternative, Code, Finding, FindingView, Kind, Severity, views};
 use crate::build;
 use crate::pass::Pass;
 pub(super) use crate::saved::testing::input;
-use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::right::UnknownFact;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::Workload;
 
 type Removal = fn(&mut Input);
 
 /// What the network layer may be unable to read, each with how the input lacks it then.
-pub(super) const SOURCES: [(UnknownFact, Removal); 6] = [
+pub(super) const SOURCES: [(UnknownFact, Removal); 7] = [
     (UnknownFact::OF_TARGET, |input| {
         keep(input, |it, target| !it.is_named_by(target));
+    }),
+    // A metric that needs the pods has no answer without them.
+    (UnknownFact::OF_PODS, |input| {
+        let mut specs = input.snapshot.hpa.spec.metrics.iter();
+        if !specs.any(MetricSpec::needs_pods) {
+            let cause = UnknownFactCause::NoPods;
+            input
+                .surroundings
+                .unread
+                .push((UnknownFact::OF_PODS, cause));
+            input.snapshot.pods.clear();
+        }
     }),
     (UnknownFact::OF_OTHER_TARGETS, |input| {
         let is_found = input.snapshot.scale.is_ok();

@@ -321,6 +321,8 @@ pub enum Api {
     Scale,
     /// Writing the scale.
     ScaleUpdate,
+    /// Listing the pods, which only the user may have been unable to read.
+    Pods,
     /// The resource metrics API.
     Resource,
     /// The custom metrics API.

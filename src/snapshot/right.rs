@@ -78,6 +78,15 @@ impl UnknownFact {
         "container-metrics-missing",
         "controller-silent",
     ]);
+    /// Without the pods.
+    pub(crate) const OF_PODS: Self = Self::Findings(&[
+        "selector-matches-nothing",
+        "never-ready",
+        "unschedulable-pods",
+        "finished-pods",
+        "replicas-without-pods",
+        "old-revision-pods",
+    ]);
     /// Without the other objects of the kind of a target that does not exist.
     pub(crate) const OF_OTHER_TARGETS: Self = Self::Findings(&["target-not-found"]);
     /// Without the ReplicaSets of pods.

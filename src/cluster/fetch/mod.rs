@@ -373,6 +373,8 @@ impl Fetch<'_> {
                 let why = UnknownFactCause::NoPods;
                 let note = Note::not_known(UnknownFact::SharedPods, &why);
                 observed.notes.push(note);
+                let unread = (UnknownFact::OF_PODS, right::cause(&e));
+                observed.surroundings.unread.push(unread);
             }
             Err(e) => return Err(e),
         }

@@ -287,8 +287,9 @@ impl SurroundingAnswers {
         }
         // A target without a scale would explain nothing.
         let explains = |wish: &&Wish| scale.is_ok() || wish.adds != UnknownFact::OF_TARGET;
-        around.unread = self.unread(wishes.iter().filter(explains));
-        observed.notes.extend(unlearnt(&around.unread));
+        let unread = self.unread(wishes.iter().filter(explains));
+        observed.notes.extend(unlearnt(&unread));
+        around.unread.extend(unread);
     }
 
     /// Returns each fact that is unknown because wishes have no answer, with the reason.

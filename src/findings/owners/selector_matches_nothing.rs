@@ -3,8 +3,8 @@
 use super::selector_advice;
 use crate::apimachinery::selector::Selector;
 use crate::findings::prelude::*;
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::owners::TopOwner;
+use crate::snapshot::right::UnknownFact;
 
 /// The target has replicas, but its selector matches no pod, or no pod that the target owns.
 ///
@@ -27,11 +27,10 @@ pub struct SelectorMatchesNothing {
 impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
-        // A metric may fail whether or not the pods could be read, but it has an answer only with the pods that it needs.
-        let is_answered = |index: usize| {
-            let answer = &case.snapshot.metrics[index];
-            !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_))
-        };
+        if case.pass.input.surroundings.lacks(UnknownFact::OF_PODS) {
+            return None;
+        }
+        let is_answered = |index: usize| !case.snapshot.metrics[index].is_unread();
         let mut looked = case.metrics().filter(|step| case.spec(step).needs_pods());
         let is_known = looked.any(|step| is_answered(step.index));
         // Pods that are only assumed may lack a model.

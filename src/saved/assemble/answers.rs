@@ -119,7 +119,7 @@ impl Answers<'_> {
                 let is_there = metric.is_some_and(|it| self.candidates(it).next().is_some());
                 (Documents::ExternalMetricValueList, is_there)
             }
-            Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
+            Api::Mapping | Api::Scale | Api::ScaleUpdate | Api::Pods => return None,
         };
         // If a metric was not requested, only a value is an answer: an empty list answers another request.
         let (is_there, is_answered) = match request {

@@ -49,6 +49,7 @@ use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::settings::Settings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, TargetElsewhere, Workload};
@@ -423,6 +424,18 @@ impl<'i, 'o> Place<'i, 'o> {
         if objects.state.is_none() {
             notes.extend(fewer_pods(snapshot));
         }
+        let unread = surroundings.unread.iter();
+        notes.extend(unread.map(|(fact, cause)| Note::not_known(*fact, cause)));
+        let mut others = self
+            .known
+            .keys()
+            .chain(self.unknown.iter().map(|(place, _)| place));
+        if !surroundings.unread.is_empty() && others.any(|place| *place != own) {
+            notes.push(Note::not_known(
+                UnknownFact::SharedPods,
+                &UnknownFactCause::NoPods,
+            ));
+        }
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
         UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, scale, &mut notes);
         notes.extend(not_the_target(&surroundings.unscaled, hpa));
@@ -462,6 +475,10 @@ impl<'i, 'o> Place<'i, 'o> {
         let may_have_pods = || has_pods || snapshot.selector().is_err() && !self.pods.is_empty();
         surroundings.lacks_pods =
             lacks_answers && !self.lists_pods_of(hpa, scale.as_ref().ok()) && !may_have_pods();
+        if let Some(error) = requests.error(hpa, Api::Pods, None) {
+            let cause = UnknownFactCause::Failed(error.message.clone());
+            surroundings.unread.push((UnknownFact::OF_PODS, cause));
+        }
         surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
         let object = self.hpas[own].object;
         let elsewhere = match scale {

@@ -10,6 +10,7 @@ use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ApiError};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::Milli;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::{Documents, MetricAnswer, MissingTarget, ScaleError, Snapshot, UnreadCause};
 
 /// Whether a server refused the scale, rather than that the input lacks it. Then nothing else was requested.
@@ -34,10 +35,14 @@ pub(super) fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -
     };
     let update = snapshot.scale_update_error.iter();
     let of_update = update.map(|message| failed(Api::ScaleUpdate, None, message));
+    let lacks_pods = surroundings.lacks(UnknownFact::OF_PODS);
+    let of_pods =
+        lacks_pods.then(|| failed(Api::Pods, None, &UnknownFactCause::NoPods.to_string()));
     let metrics = answered(snapshot, also).filter(|(spec, _)| MetricRequest::of(spec).is_none());
     let of_metrics = metrics.filter_map(|(spec, answer)| failure(spec, answer));
     let mut errors = Vec::new();
-    for failure in of_scale.into_iter().chain(of_update).chain(of_metrics) {
+    let all = of_scale.into_iter().chain(of_update).chain(of_pods);
+    for failure in all.chain(of_metrics) {
         let is_of_scale = matches!(failure.api, Api::Mapping | Api::Scale);
         let error = ApiError {
             hpa: hpa.map(str::to_owned),

@@ -17,7 +17,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::{Settings, controller_settings, known_gates};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
-use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot, UnreadCause};
 use crate::version::Version;
 
 /// Everything that was fetched.
@@ -33,6 +33,8 @@ pub struct Observed {
     pub scale: Result<Scale, ScaleError>,
     /// The pods that the target's selector matches.
     pub pods: Vec<Shared<Pod>>,
+    /// The reason why they are unknown, if they are.
+    pub pods_unread: Option<UnreadCause>,
     /// The answer of the resource metrics API.
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// An answer for each metric of the spec.
@@ -138,17 +140,21 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         basis.insert(0, Basis::Clock { time: now, source });
     }
     basis.extend(observed.basis);
-    let snapshot = Snapshot {
+    let mut snapshot = Snapshot {
         now,
         hpa: observed.hpa,
         controller,
         scale: observed.scale,
         scale_update_error: None,
         pods: observed.pods,
+        pods_unread: None,
         pod_metrics: observed.pod_metrics,
         metrics: observed.metrics,
         other_hpas: observed.others,
     };
+    if let Some(why) = &observed.pods_unread {
+        snapshot.leave_out_pods(why);
+    }
     let mut evidence = observed.evidence.of(&snapshot.hpa);
     evidence.lease = evidence.lease.filter(|_| !is_unelected);
     let scale = snapshot.scale.as_ref().ok();

@@ -18,6 +18,7 @@ use crate::report::expected::Judged;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::whatif::expect::{
     Expectation, ExpectationVerdict, FindingSearch, Gate, PassFacts, Truth,
 };
@@ -212,10 +213,14 @@ fn unread(watched: Watched, pass: &Pass) -> Option<String> {
         Code::SelectorMatchesNothing => specs.any(MetricSpec::needs_pods),
         _ => true,
     };
+    let hides = |fact: UnknownFact| is_possible && fact.hides(code.as_str());
     let mut around = input.surroundings.unread.iter();
-    let hidden = around.find(|(fact, _)| is_possible && fact.hides(code.as_str()));
+    let hidden = around.find(|(fact, _)| hides(*fact));
+    let lacks_pods = input.snapshot.pods_unread.is_some() && hides(UnknownFact::OF_PODS);
+    let of_pods = lacks_pods.then(|| UnknownFactCause::NoPods.to_string());
     let of_others = input.notes.iter().find(|note| note.is_of_shared_pods());
-    hidden.map(|(_, why)| why.to_string()).or_else(|| {
+    let hidden = hidden.map(|(_, why)| why.to_string());
+    hidden.or(of_pods).or_else(|| {
         let own = of_others.filter(|_| code == Code::SharedPods);
         own.map(Note::to_string)
     })

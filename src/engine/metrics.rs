@@ -378,7 +378,7 @@ impl<'s> MetricContext<'s> {
             };
             Some((&*pod.name, sample))
         });
-        Ok(self.replicas_from_pods(samples, resource, container, target, seen)?)
+        self.replicas_from_pods(samples, resource, container, target, seen)
     }
 
     /// Checks that the metrics of each pod include the container (`getContainerMetrics`).
@@ -432,13 +432,7 @@ impl<'s> MetricContext<'s> {
                     (pod, value)
                 });
                 let target = milli(source.target.average_value.as_ref());
-                Ok(self.replicas_from_pods(
-                    samples,
-                    "",
-                    None,
-                    PerPodTarget::Average(target),
-                    seen,
-                )?)
+                self.replicas_from_pods(samples, "", None, PerPodTarget::Average(target), seen)
             })
             .map_err(|stop| {
                 stop.wrap(|e| MetricError {
@@ -460,9 +454,9 @@ impl<'s> MetricContext<'s> {
         container: Option<&str>,
         target: PerPodTarget,
         seen: &mut PodsSeen,
-    ) -> Result<(Calculated, Usage), String> {
+    ) -> Result<(Calculated, Usage), MetricFailure<String>> {
         if self.pods.is_empty() {
-            return Err(NO_PODS.to_owned());
+            return Err(self.no_pods(NO_PODS.to_owned()));
         }
         let controller = &self.snapshot.controller;
         let mut grouped: Grouped<'_> = self.pods.group(
@@ -495,7 +489,13 @@ impl<'s> MetricContext<'s> {
             strangers: grouped.strangers.len(),
             rows: grouped.rows,
         };
-        result
+        Ok(result?)
+    }
+
+    /// Returns the failure of a metric whose selector matches no pod, unless the pods are only unknown here.
+    fn no_pods(&self, error: String) -> MetricFailure<String> {
+        let unread = self.snapshot.pods_unread.clone();
+        unread.map_or(MetricFailure::Error(error), MetricFailure::Unread)
     }
 
     /// `computeStatusForObjectMetric`. Here type and field must agree.
@@ -519,7 +519,9 @@ impl<'s> MetricContext<'s> {
                 let usage = self
                     .object_usage(source, answer)
                     .map_err(|stop| stop.wrap(fail))?;
-                let calculated = self.value_of_total(usage, wanted, seen).map_err(fail)?;
+                let calculated = self
+                    .value_of_total(usage, wanted, seen)
+                    .map_err(|stop| stop.wrap(fail))?;
                 let name = format!("{} metric {metric}", described.kind);
                 (calculated, name, value(usage))
             }
@@ -546,10 +548,11 @@ impl<'s> MetricContext<'s> {
         usage: i64,
         target: &Quantity,
         seen: &mut PodsSeen,
-    ) -> Result<Calculated, String> {
+    ) -> Result<Calculated, MetricFailure<String>> {
         let (terms, current) = (self.terms(), self.scale.spec_replicas);
         let milli = target.milli_value();
         replicas::from_value(usage, milli, terms, current, &self.pods, &mut seen.rows)
+            .map_err(|e| self.no_pods(e))
     }
 
     /// Compares one value with a target for each replica; also returns the average for the status.
@@ -621,7 +624,9 @@ impl<'s> MetricContext<'s> {
             } else {
                 sum(values)
             };
-            let calculated = self.value_of_total(usage, wanted, seen).map_err(fail)?;
+            let calculated = self
+                .value_of_total(usage, wanted, seen)
+                .map_err(|stop| stop.wrap(fail))?;
             (calculated, value(usage))
         } else {
             let e = "invalid external metric source: neither a value target nor an average value target was set";

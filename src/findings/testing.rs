@@ -8,9 +8,10 @@ use super::{Alternative, Code, Finding, FindingView, Kind, Severity, views};
 use crate::build;
 use crate::pass::Pass;
 pub(super) use crate::saved::testing::input;
+use crate::snapshot::UnreadCause;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::right::{UnknownFact, UnknownFactCause};
+use crate::snapshot::right::UnknownFact;
 use crate::snapshot::surroundings::Workload;
 
 type Removal = fn(&mut Input);
@@ -24,11 +25,8 @@ pub(super) const SOURCES: [(UnknownFact, Removal); 7] = [
     (UnknownFact::OF_PODS, |input| {
         let mut specs = input.snapshot.hpa.spec.metrics.iter();
         if !specs.any(MetricSpec::needs_pods) {
-            let cause = UnknownFactCause::NoPods;
-            input
-                .surroundings
-                .unread
-                .push((UnknownFact::OF_PODS, cause));
+            let message = "the pods may not be listed".to_owned();
+            input.snapshot.pods_unread = Some(UnreadCause::PodsRefused { message });
             input.snapshot.pods.clear();
         }
     }),
@@ -66,7 +64,9 @@ fn find(pass: &Pass) -> Vec<Finding> {
     for (fact, remove) in SOURCES {
         let mut input = pass.input.clone();
         remove(&mut input);
-        if input.surroundings == pass.input.surroundings {
+        if (&input.snapshot, &input.surroundings)
+            == (&pass.input.snapshot, &pass.input.surroundings)
+        {
             continue;
         }
         let rest = super::find(&Pass::run(input));

@@ -261,6 +261,9 @@ pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
         let labels = metrics.join(", ");
         match why {
             UnreadCause::Refused { .. } => format!("you are not allowed to read {labels}"),
+            UnreadCause::PodsRefused { .. } => {
+                format!("you are not allowed to read the pods for {labels}")
+            }
             UnreadCause::Unanswered { message } => {
                 format!("reading {labels} failed ({message})")
             }

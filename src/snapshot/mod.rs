@@ -58,6 +58,8 @@ pub struct Snapshot {
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
+    /// The reason why the pods are unknown, if they are: there are none in the list then.
+    pub pods_unread: Option<UnreadCause>,
     /// The answer of the resource metrics API for the target's selector.
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// The answer for each metric of the spec, in its order.
@@ -87,6 +89,21 @@ impl Snapshot {
     /// Returns the pods of the target that have not ended; none if the selector is unknown.
     pub(crate) fn unended_pods(&self) -> impl Iterator<Item = &Shared<Pod>> {
         self.target_pods().filter(|pod| !pod.has_ended())
+    }
+
+    /// Leaves out the pods, which are unknown for a reason, and the answers that say nothing without them. A total stays:
+    /// its proposal may need no pods.
+    pub(crate) fn leave_out_pods(&mut self, why: &UnreadCause) {
+        self.pods.clear();
+        self.pods_unread = Some(why.clone());
+        for (spec, answer) in self.hpa.spec.metrics.iter().zip(&mut self.metrics) {
+            let is_useless = spec.needs_pods() && !spec.is_total();
+            let has_failed = matches!(answer, MetricAnswer::Failed(_))
+                || answer.is_unread() && !answer.is_missing();
+            if is_useless && !has_failed {
+                *answer = MetricAnswer::Unread(why.clone());
+            }
+        }
     }
 
     /// Keeps only the values of some pods.
@@ -124,6 +141,7 @@ impl Snapshot {
             scale: Ok(scale),
             scale_update_error: None,
             pods: Vec::new(),
+            pods_unread: None,
             pod_metrics: Vec::new(),
             metrics: Vec::new(),
             other_hpas: Vec::new(),
@@ -404,6 +422,11 @@ pub enum UnreadCause {
         /// The server's text.
         message: String,
     },
+    /// The server denied the list of pods, without which the metric has no proposal.
+    PodsRefused {
+        /// The server's text.
+        message: String,
+    },
     /// The request was turned away or lost on its way: no answer of the API has arrived.
     Unanswered {
         /// The text of the failure.
@@ -420,7 +443,8 @@ impl UnreadCause {
     /// Whether both are the same reason; the texts of refusals do not matter.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Refused { .. }, Self::Refused { .. }) => true,
+            (Self::Refused { .. }, Self::Refused { .. })
+            | (Self::PodsRefused { .. }, Self::PodsRefused { .. }) => true,
             _ => self == other,
         }
     }

@@ -1202,11 +1202,14 @@ fn a_run_without_an_answer_is_compared_by_its_replicas() {
 
 #[test]
 fn why_no_pod_can_have_a_value_is_said() {
-    let message = |change: fn(&mut Snapshot), flag: &str| {
+    let error = |change: fn(&mut Snapshot), flag: &str| {
         let mut input = several();
         input.snapshot.pod_metrics.clear();
         change(&mut input.snapshot);
-        let e = predict(&input, [flag]).expect_err("no pod");
+        predict(&input, [flag]).expect_err("no pod")
+    };
+    let message = |change: fn(&mut Snapshot), flag: &str| {
+        let e = error(change, flag);
         assert_eq!(e.kind.exit_code(), 2);
         (e.message, e.hint)
     };
@@ -1254,11 +1257,15 @@ fn why_no_pod_can_have_a_value_is_said() {
     let refuse = |snapshot: &mut Snapshot| {
         snapshot.pods.clear();
         let message = "forbidden".to_owned();
-        snapshot.metrics[1] = MetricAnswer::Unread(UnreadCause::Refused { message });
+        snapshot.pods_unread = Some(UnreadCause::PodsRefused { message });
     };
+    let e = error(refuse, "--cpu=side=1m");
     assert_eq!(
-        message(refuse, "--cpu=side=1m").0,
-        "cpu in side: the pods of the target are unknown: you are not allowed to read them"
+        (e.kind.exit_code(), &*e.message),
+        (
+            1,
+            "cpu in side: the pods of the target are unknown: you are not allowed to read them"
+        )
     );
 }
 

@@ -637,7 +637,32 @@ fn without_the_right_to_list_pods_metrics_that_need_none_go_on() {
     }
 }
 
-/// Pods that may not be read are not taken for none, neither live nor in a saved state: the finding is open. With the
+/// A total within its tolerance keeps the replicas, however many pods are ready. Otherwise the pods are what is unknown,
+/// not the metric.
+#[test]
+fn a_total_within_its_tolerance_needs_no_pods() {
+    let explain = |value: &str| {
+        let mut metric = namespace_metric();
+        metric["object"]["target"]["value"] = json!(value);
+        let mut cluster = long_lived();
+        with_metrics(&mut cluster, &json!([metric]));
+        cluster.grant("bob").deny("bob", "list", "pods");
+        let file = Temporary::new();
+        let flags = ["-o", "json", "--save", &file];
+        let live = explain_as(&Server::start(cluster), "bob", &flags);
+        let saved = run(program().args(["explain", NAME, "-f", &file, "-o", "json"]));
+        [live, saved].map(|ran| (ran.code, ran.json()["outcome"].clone()))
+    };
+    for (code, outcome) in explain("7") {
+        assert_eq!((code, outcome.get("unread")), (Some(0), None));
+    }
+    for (code, outcome) in explain("1") {
+        let why = &outcome["unread"][0]["cause"];
+        assert_eq!((code, why), (Some(1), &json!("podsRefused")));
+    }
+}
+
+/// Pods that may not be read may exist, live and in a saved state: the finding is open. With the
 /// right, none are there, whatever the metrics API answers.
 #[test]
 fn pods_that_cannot_be_read_are_not_none() {

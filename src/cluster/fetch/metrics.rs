@@ -59,7 +59,7 @@ impl NoAnswer {
 }
 
 /// Describes how the answer to a request was lost.
-fn lost(failure: &Failure) -> String {
+pub(super) fn lost(failure: &Failure) -> String {
     match &failure.kind {
         FailureKind::Api(status) if status.html => {
             format!("HTTP {} from {}: a page in HTML", status.code, failure.host)

@@ -36,7 +36,7 @@ use tokio::{join, pin};
 
 use self::discovery::{Discovery, UNDISCOVERED, built_in, collection};
 use self::lists::Lists;
-use self::metrics::{NoAnswer, custom_version};
+use self::metrics::{NoAnswer, custom_version, lost};
 use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
 use self::scale::FetchedScale;
@@ -58,7 +58,7 @@ use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::Surroundings;
-use crate::snapshot::{MetricAnswer, Scale};
+use crate::snapshot::{MetricAnswer, Scale, UnreadCause};
 use crate::version::Version;
 
 /// The number of namespaces of a list that are processed concurrently, and of HPAs in each.
@@ -299,6 +299,7 @@ impl Fetch<'_> {
             version: None,
             scale: found.scale,
             pods: Vec::new(),
+            pods_unread: None,
             pod_metrics: Vec::new(),
             metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
             hpa,
@@ -369,12 +370,12 @@ impl Fetch<'_> {
         match pods {
             Ok(pods) => observed.pods = pods,
             Err(e) if e.is_forbidden() => {
-                fail(observed, &e, MetricSpec::needs_pods);
+                let message = lost(&e);
+                observed.pods_unread = Some(UnreadCause::PodsRefused { message });
+                observed.notes.extend(right::advice(&e));
                 let why = UnknownFactCause::NoPods;
                 let note = Note::not_known(UnknownFact::SharedPods, &why);
                 observed.notes.push(note);
-                let unread = (UnknownFact::OF_PODS, right::cause(&e));
-                observed.surroundings.unread.push(unread);
             }
             Err(e) => return Err(e),
         }

@@ -287,9 +287,8 @@ impl SurroundingAnswers {
         }
         // A target without a scale would explain nothing.
         let explains = |wish: &&Wish| scale.is_ok() || wish.adds != UnknownFact::OF_TARGET;
-        let unread = self.unread(wishes.iter().filter(explains));
-        observed.notes.extend(unlearnt(&unread));
-        around.unread.extend(unread);
+        around.unread = self.unread(wishes.iter().filter(explains));
+        observed.notes.extend(unlearnt(&around.unread));
     }
 
     /// Returns each fact that is unknown because wishes have no answer, with the reason.

@@ -4,7 +4,6 @@ use super::selector_advice;
 use crate::apimachinery::selector::Selector;
 use crate::findings::prelude::*;
 use crate::snapshot::owners::TopOwner;
-use crate::snapshot::right::UnknownFact;
 
 /// The target has replicas, but its selector matches no pod, or no pod that the target owns.
 ///
@@ -27,7 +26,7 @@ pub struct SelectorMatchesNothing {
 impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
-        if case.pass.input.surroundings.lacks(UnknownFact::OF_PODS) {
+        if case.snapshot.pods_unread.is_some() {
             return None;
         }
         let is_answered = |index: usize| !case.snapshot.metrics[index].is_unread();

@@ -20,8 +20,8 @@ pub(in crate::report) enum Headline {
     CannotWrite { from: i32, to: i32 },
     /// The input or the history lacks what decides.
     Lacks(Documents),
-    /// The metrics may not be read here.
-    MayNotRead,
+    /// These may not be read here.
+    MayNotRead(&'static str),
     /// No answer about the metrics has arrived.
     NotRead,
     /// The replicas change.
@@ -66,7 +66,8 @@ impl Headline {
         match outcome.unread.first().map(|unread| &unread.why) {
             Some(UnreadCause::Missing { documents }) => Self::Lacks(*documents),
             Some(UnreadCause::Unanswered { .. }) => Self::NotRead,
-            _ => Self::MayNotRead,
+            Some(UnreadCause::PodsRefused { .. }) => Self::MayNotRead("pods"),
+            _ => Self::MayNotRead("metrics"),
         }
     }
 
@@ -81,7 +82,7 @@ impl Headline {
             Self::Lacks(documents) => {
                 format!("unknown: the {} lacks a metric", documents.container())
             }
-            Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
+            Self::MayNotRead(what) => format!("unknown: no access to the {what}"),
             Self::NotRead => "unknown: no answer about the metrics".to_owned(),
             Self::Scale { from, to } if to > from => format!("scale up {from} → {to}"),
             Self::Scale { from, to } => format!("scale down {from} → {to}"),

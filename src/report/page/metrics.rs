@@ -55,7 +55,9 @@ impl Words<'_> {
                 }
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
                     let outcome = match &metric.result {
-                        MetricResult::Unread(UnreadCause::Refused { .. }) => "access denied",
+                        MetricResult::Unread(
+                            UnreadCause::Refused { .. } | UnreadCause::PodsRefused { .. },
+                        ) => "access denied",
                         MetricResult::Unread(UnreadCause::Unanswered { .. }) => "not read",
                         MetricResult::Unread(UnreadCause::Missing { documents }) => {
                             &format!("not in the {}", documents.container())
@@ -125,7 +127,9 @@ impl Words<'_> {
                     }
                     MetricResult::Error(error) if error.is_silent() => error.error.clone(),
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
-                    MetricResult::Unread(UnreadCause::Refused { message }) => {
+                    MetricResult::Unread(
+                        UnreadCause::Refused { message } | UnreadCause::PodsRefused { message },
+                    ) => {
                         format!("access denied: {message}")
                     }
                     MetricResult::Unread(UnreadCause::Unanswered { message }) => {

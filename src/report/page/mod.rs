@@ -188,7 +188,7 @@ impl Words<'_> {
         let cause = match headline {
             // A more important problem may still not be the reason why there is no decision.
             Headline::Undecided(_) | Headline::CannotRead => findings.find(|it| it.ends),
-            Headline::Lacks(_) | Headline::MayNotRead | Headline::NotRead => None,
+            Headline::Lacks(_) | Headline::MayNotRead(_) | Headline::NotRead => None,
             _ => findings.find(is_trouble).filter(|first| match first.code {
                 Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
                 Code::ControllerSilent => first.severity == Severity::Error,

@@ -52,8 +52,8 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::settings::Settings;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Surroundings, TargetElsewhere, Workload};
-use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
+use crate::snapshot::surroundings::{ManifestReplicas, Surroundings, TargetElsewhere, Workload};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, UnreadCause};
 
 /// Finds the HPA among the objects and collects everything that its pass needs. `clock` is the system time,
 /// used if neither input nor command line states one.
@@ -280,12 +280,13 @@ impl<'i, 'o> Place<'i, 'o> {
         };
         let metrics = answers.all();
         notes.extend(answers.repeated());
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             now: *now,
             controller,
             metrics,
             other_hpas: self.others(own, &hpa, &scale, &portion.sharing),
             pods: portion.pods.iter().copied().cloned().collect(),
+            pods_unread: None,
             pod_metrics: match requests.pod_metrics(&hpa) {
                 Some(saved) => saved.to_vec(),
                 None => portion.usage.iter().copied().cloned().collect(),
@@ -296,12 +297,10 @@ impl<'i, 'o> Place<'i, 'o> {
             scale,
             hpa,
         };
+        self.leave_out_pods(&mut snapshot);
         let mut surroundings = self.around(own, &snapshot, has_pods);
         let of_manifest = manifest.and_then(WorkloadManifest::replicas);
-        surroundings.manifest_replicas = of_manifest.or_else(|| {
-            let saved = &objects.state.as_ref()?.manifests;
-            saved.get(&snapshot.hpa.key()).cloned()
-        });
+        surroundings.manifest_replicas = of_manifest.or_else(|| self.saved_manifest(&snapshot.hpa));
         notes.extend(self.remarks(own, &snapshot, &surroundings));
         let counted = self.counted(&snapshot, &surroundings);
         let mut input = Input {
@@ -323,6 +322,20 @@ impl<'i, 'o> Place<'i, 'o> {
         let state = objects.state.as_ref().filter(|_| options.now.is_none());
         input.doubt_clock(state.is_some_and(ControllerState::states_time));
         Ok(input)
+    }
+
+    /// Leaves out the pods if they were refused when the state was saved.
+    fn leave_out_pods(&self, snapshot: &mut Snapshot) {
+        if let Some(error) = self.index.requests.error(&snapshot.hpa, Api::Pods, None) {
+            let message = error.message.clone();
+            snapshot.leave_out_pods(&UnreadCause::PodsRefused { message });
+        }
+    }
+
+    /// Returns what a manifest said of the target's replicas when the state was saved.
+    fn saved_manifest(&self, hpa: &Hpa) -> Option<ManifestReplicas> {
+        let saved = &self.index.objects.state.as_ref()?.manifests;
+        saved.get(&hpa.key()).cloned()
     }
 
     /// Returns the target's past replica count.
@@ -424,17 +437,16 @@ impl<'i, 'o> Place<'i, 'o> {
         if objects.state.is_none() {
             notes.extend(fewer_pods(snapshot));
         }
-        let unread = surroundings.unread.iter();
-        notes.extend(unread.map(|(fact, cause)| Note::not_known(*fact, cause)));
-        let mut others = self
-            .known
-            .keys()
-            .chain(self.unknown.iter().map(|(place, _)| place));
-        if !surroundings.unread.is_empty() && others.any(|place| *place != own) {
-            notes.push(Note::not_known(
-                UnknownFact::SharedPods,
-                &UnknownFactCause::NoPods,
-            ));
+        if snapshot.pods_unread.is_some() {
+            let unknown = self.unknown.iter().map(|(place, _)| place);
+            let mut others = self
+                .known
+                .keys()
+                .chain(unknown)
+                .filter(|place| **place != own);
+            let shared = others.next().map(|_| UnknownFact::SharedPods);
+            let facts = [UnknownFact::OF_PODS].into_iter().chain(shared);
+            notes.extend(facts.map(|fact| Note::not_known(fact, &UnknownFactCause::NoPods)));
         }
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
         UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, scale, &mut notes);
@@ -475,10 +487,6 @@ impl<'i, 'o> Place<'i, 'o> {
         let may_have_pods = || has_pods || snapshot.selector().is_err() && !self.pods.is_empty();
         surroundings.lacks_pods =
             lacks_answers && !self.lists_pods_of(hpa, scale.as_ref().ok()) && !may_have_pods();
-        if let Some(error) = requests.error(hpa, Api::Pods, None) {
-            let cause = UnknownFactCause::Failed(error.message.clone());
-            surroundings.unread.push((UnknownFact::OF_PODS, cause));
-        }
         surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
         let object = self.hpas[own].object;
         let elsewhere = match scale {

@@ -400,7 +400,7 @@ impl Objects {
         };
         if state.errors.iter().any(is_own) {
             return Err(E::custom(
-                "errors: denied and unanswered are only for resource, custom and external: without \
+                "errors: denied and unanswered are only for pods, resource, custom and external: without \
                  the scale, there is no answer",
             ));
         }

@@ -10,7 +10,6 @@ use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ApiError};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::Milli;
-use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::{Documents, MetricAnswer, MissingTarget, ScaleError, Snapshot, UnreadCause};
 
 /// Whether a server refused the scale, rather than that the input lacks it. Then nothing else was requested.
@@ -35,9 +34,10 @@ pub(super) fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -
     };
     let update = snapshot.scale_update_error.iter();
     let of_update = update.map(|message| failed(Api::ScaleUpdate, None, message));
-    let lacks_pods = surroundings.lacks(UnknownFact::OF_PODS);
-    let of_pods =
-        lacks_pods.then(|| failed(Api::Pods, None, &UnknownFactCause::NoPods.to_string()));
+    let of_pods = snapshot
+        .pods_unread
+        .as_ref()
+        .map(|why| unread(Api::Pods, None, why));
     let metrics = answered(snapshot, also).filter(|(spec, _)| MetricRequest::of(spec).is_none());
     let of_metrics = metrics.filter_map(|(spec, answer)| failure(spec, answer));
     let mut errors = Vec::new();
@@ -100,18 +100,28 @@ fn failed(api: Api, metric: Option<&str>, message: &str) -> ApiError {
 /// Returns the failure of the request for a metric, if it failed.
 fn failure(spec: &MetricSpec, answer: &MetricAnswer) -> Option<ApiError> {
     let (api, name) = asked(spec);
-    let error = |message: &str| failed(api, name, message);
-    Some(match answer {
-        MetricAnswer::Failed(message) => error(message),
-        MetricAnswer::Unread(UnreadCause::Refused { message }) => ApiError {
+    match answer {
+        MetricAnswer::Failed(message) => Some(failed(api, name, message)),
+        // This is the failure of another request.
+        MetricAnswer::Unread(UnreadCause::PodsRefused { .. }) => None,
+        MetricAnswer::Unread(why) => Some(unread(api, name, why)),
+        _ => None,
+    }
+}
+
+/// Returns the failure of a request to which the controller may have an answer.
+fn unread(api: Api, metric: Option<&str>, why: &UnreadCause) -> ApiError {
+    let error = |message: &str| failed(api, metric, message);
+    match why {
+        UnreadCause::Refused { message } | UnreadCause::PodsRefused { message } => ApiError {
             denied: true,
             ..error(message)
         },
-        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => ApiError {
+        UnreadCause::Unanswered { message } => ApiError {
             unanswered: true,
             ..error(message)
         },
-        MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
+        UnreadCause::Missing { documents } => {
             let message = match documents {
                 Documents::Samples => "not in the history",
                 _ => "not in the input",
@@ -121,8 +131,7 @@ fn failure(spec: &MetricSpec, answer: &MetricAnswer) -> Option<ApiError> {
                 ..error(message)
             }
         }
-        _ => return None,
-    })
+    }
 }
 
 /// Returns the requested metrics, with their answers. Metrics that are named only in the metadata of a

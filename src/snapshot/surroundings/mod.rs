@@ -240,11 +240,6 @@ impl Surroundings {
             .find(|it| it.is_kind_of(reference))
     }
 
-    /// Whether a fact could not be determined.
-    pub(crate) fn lacks(&self, fact: UnknownFact) -> bool {
-        self.unread.iter().any(|(own, _)| *own == fact)
-    }
-
     /// Returns the revision of a target's new pods: the one in its status, or the one of its newest ReplicaSet, or the
     /// only revision with as many pods as the status counts for the current template.
     pub(crate) fn current_revision<'p>(

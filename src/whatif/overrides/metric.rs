@@ -487,12 +487,6 @@ impl Metric {
                 ))
                 .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
             }
-            (_, MetricAnswer::Unread(UnreadCause::Refused { .. })) => {
-                self.unknown_pods("you are not allowed to read them")
-            }
-            (_, MetricAnswer::Unread(UnreadCause::Unanswered { message })) => {
-                self.unknown_pods(message)
-            }
             (_, MetricAnswer::Unread(UnreadCause::Missing { .. })) if !has_pods => self
                 .unknown_pods("the input has none of them")
                 .hint(WITHOUT_PODS),

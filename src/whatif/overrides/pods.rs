@@ -312,8 +312,12 @@ pub(super) fn matched(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     Ok(pods)
 }
 
-/// Returns the selector of the target's pods.
+/// Returns the selector of the target's pods, if these are known.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
+    if snapshot.pods_unread.is_some() {
+        let message = "the pods of the target are unknown: you are not allowed to read them";
+        return Err(Error::failed(message));
+    }
     match snapshot.selector() {
         Ok(selector) if selector.as_str().is_empty() => {
             Err(unknown_pods("the target's scale is missing a selector"))

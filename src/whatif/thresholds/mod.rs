@@ -455,7 +455,9 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
         Some(MetricResult::Unread(
-            UnreadCause::Refused { message } | UnreadCause::Unanswered { message },
+            UnreadCause::Refused { message }
+            | UnreadCause::PodsRefused { message }
+            | UnreadCause::Unanswered { message },
         )) => Err(message),
         Some(MetricResult::Unread(UnreadCause::Missing {
             documents: Documents::Samples,

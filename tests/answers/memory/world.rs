@@ -288,6 +288,7 @@ impl World {
             },
             scale_update_error: self.update_fails.then(|| "down".to_owned()),
             pods: Vec::new(),
+            pods_unread: None,
             pod_metrics: Vec::new(),
             metrics,
             other_hpas: Vec::new(),

@@ -7,12 +7,12 @@ use crate::engine;
 use crate::engine::decision::{Decision, Step};
 use crate::memory::{Knowledge, Remembered};
 use crate::numbers::count;
-use crate::outlook::{self, AtBound, Outlook};
+use crate::outlook::{self, AtBound, Outlook, Range};
+use crate::snapshot::ScaleSelector;
 use crate::snapshot::input::Input;
-use crate::snapshot::memory::Recommendation;
+use crate::snapshot::memory::{Memory, Recommendation};
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::past::Bounds;
-use crate::snapshot::{MetricAnswer, ScaleSelector, Snapshot};
 use crate::version::Version;
 
 /// A pass that was run.
@@ -106,10 +106,7 @@ impl Pass {
         if highest == 0 {
             return Doubts::default();
         }
-        let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
-        // The candidates' metrics come after those of the spec.
-        let mut own = metrics.iter().take(hpa.spec.metrics.len());
-        let metrics = own.any(MetricAnswer::is_unread);
+        let metrics = self.input.snapshot.unread_metrics().next().is_some();
         let time = self.elsewhen.is_some();
         // Other values, or another time, lead to other proposals. Without any, nothing is held back.
         let possible = if metrics || time {
@@ -139,11 +136,31 @@ impl Pass {
         }
     }
 
-    /// Whether the replicas after the pass depend on unknown history.
+    /// Whether the replicas after the pass, or their range, depend on unknown history.
     pub fn depends_on_history(&self) -> bool {
-        let replicas = self.decision.replicas_after();
-        let mut extremes = self.outlook.extremes.iter();
-        self.remembered.is_open() && extremes.any(|extreme| Some(extreme.replicas) != replicas)
+        let snapshot = &self.input.snapshot;
+        let likely = self.range_with(self.remembered.likely.clone());
+        let memories = outlook::memories(snapshot, &self.remembered, &self.decision);
+        let mut ranges = memories.into_iter().map(|it| self.range_with(it));
+        let outlook = Outlook::new(snapshot, &self.remembered, &self.decision);
+        outlook.range(&self.decision) != likely
+            || ranges.any(|range| range != likely)
+            || self
+                .elsewhen
+                .as_deref()
+                .is_some_and(Self::depends_on_history)
+    }
+
+    /// Returns the replicas after the pass with this history, over everything else that is unknown.
+    fn range_with(&self, likely: Memory) -> Option<Range> {
+        let snapshot = &self.input.snapshot;
+        let decision = engine::reconcile(snapshot, &likely);
+        let remembered = Remembered {
+            likely,
+            possible: None,
+            ..self.remembered.clone()
+        };
+        Outlook::new(snapshot, &remembered, &decision).range(&decision)
     }
 
     /// The notes about the pass. As long as the target's pods are not known, it does not matter what other HPAs select.

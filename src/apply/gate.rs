@@ -326,7 +326,7 @@ impl GateInput<'_> {
     fn uncertain(&self) -> Vec<Concern> {
         let mut uncertain = Vec::new();
         if let Some(anywhere) = anywhere(self.pass.outlook.range(&self.pass.decision)) {
-            if self.pass.remembered.is_open() {
+            if self.pass.depends_on_history() {
                 uncertain.push(self.memory(&anywhere));
             }
             let unread = self.unread();

@@ -106,6 +106,20 @@ impl Snapshot {
         }
     }
 
+    /// Returns the metrics of the spec for which the controller may have an answer that is missing here, or pods that
+    /// they may need; each by its index, with the reason.
+    pub(crate) fn unread_metrics(&self) -> impl Iterator<Item = (usize, &UnreadCause)> {
+        let metrics = self.hpa.spec.metrics.iter().zip(&self.metrics).enumerate();
+        metrics.filter_map(|(index, (spec, answer))| match answer {
+            MetricAnswer::Unread(why) => Some((index, why)),
+            MetricAnswer::Failed(_) => None,
+            _ => {
+                let why = self.pods_unread.as_ref();
+                Some((index, why.filter(|_| spec.needs_pods())?))
+            }
+        })
+    }
+
     /// Keeps only the values of some pods.
     pub(crate) fn retain_values(&mut self, stays: impl Fn(&str) -> bool) {
         self.pod_metrics.retain(|item| stays(&item.name));

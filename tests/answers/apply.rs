@@ -296,6 +296,21 @@ fn a_memory_within_bounds_is_not_called_unknown() {
     assert_eq!(against(without_status), unknown);
 }
 
+/// A known history would not narrow what only an unread metric leaves open. If each alone leaves it open, both are named.
+#[test]
+fn a_history_is_no_concern_if_it_does_not_widen_the_range() {
+    let denied = |input: String| {
+        let error = r#""errors":[{"api":"external","message":"no","denied":true}],"memory""#;
+        input.replace(r#""memory""#, error)
+    };
+    let rights = "you are not allowed to read queue: the pass may end anywhere from 7 to 8";
+    assert_eq!(against(denied), rights);
+    let without_status =
+        |input: String| denied(input).replace("ReadyForNewScale", "SucceededGetScale");
+    let both = "the controller's history of the last 5m20s is unknown: the pass may end anywhere from 7 to 8; ";
+    assert_eq!(against(without_status), both.to_owned() + rights);
+}
+
 #[test]
 fn a_pronoun_agrees_with_the_metrics_that_failed() {
     let failed = |input: String| {

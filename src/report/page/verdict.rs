@@ -123,7 +123,7 @@ impl Words<'_> {
             ..
         } = &pass.input;
         let has_history = evidence.past.is_some() || evidence.recorded.is_some();
-        if has_history || !pass.remembered.is_open() {
+        if has_history || !pass.depends_on_history() {
             return None;
         }
         let window = duration(infer::window(&snapshot.hpa, &snapshot.controller));
@@ -238,7 +238,7 @@ impl Words<'_> {
             Knowledge::Inferred => Some("the controller's history is known only within bounds"),
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        let open = history.filter(|_| remembered.is_open());
+        let open = history.filter(|_| self.explanation.pass.depends_on_history());
         unknown.extend(open.map(str::to_owned));
         unknown
     }

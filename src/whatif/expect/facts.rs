@@ -16,8 +16,8 @@ use crate::memory::infer;
 use crate::numbers::duration;
 use crate::outlook::{self, Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSource;
-use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
 use jiff::{SignedDuration, Timestamp};
 
@@ -450,14 +450,14 @@ impl<'a> PassFacts<'a> {
         if !matches!(path, Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
         }
-        let mut unread = Vec::new();
-        for (index, answer) in self.snapshot().metrics.iter().enumerate() {
-            if let MetricAnswer::Unread(why) = answer {
-                let why = why.clone();
-                unread.push(UnreadMetric { index, why });
-            }
-        }
-        self.lacks(&unread)
+        let unread = self
+            .snapshot()
+            .unread_metrics()
+            .map(|(index, why)| UnreadMetric {
+                index,
+                why: why.clone(),
+            });
+        self.lacks(&Vec::from_iter(unread))
     }
 
     fn lacks(&self, unread: &[UnreadMetric]) -> Option<String> {

@@ -100,7 +100,7 @@ impl<'p> Case<'p> {
 
     /// Returns the name of another HPA that scales an object.
     pub(crate) fn hpa_of(&self, object: &CrossVersionObjectReference) -> Option<String> {
-        let mut others = self.stored_hpas();
+        let mut others = self.snapshot.other_hpas.iter();
         let own = others.find(|it| it.hpa.spec.scale_target_ref.is_same(object));
         own.map(|it| it.hpa.name.clone())
     }

@@ -2,11 +2,12 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
-/// The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, neither of them is scaled.
+/// The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, neither of them is scaled. While
+/// a target that two HPAs share is outside the bounds of one, the two set its replicas in turn.
 ///
 /// Use one HPA with both metrics, or give the pods of each target labels of their own.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +28,12 @@ impl Kind for SharedPods {
         if !is_refused && case.decision.path() != Some(Path::Metrics) {
             return None;
         }
-        let stored: Vec<&Shared<OtherHpa>> = case.stored_hpas().collect();
-        let mut others = stored.clone();
+        // Two HPAs of one target set its replicas in turn, also if one corrects them and compares no selectors.
+        let target = case.target();
+        let of_target = |it: &&Shared<OtherHpa>| it.hpa.spec.scale_target_ref.is_same(target);
+        let of_one = case.snapshot.other_hpas.iter().filter(of_target);
+        let of_others = case.stored_hpas().filter(|it| !of_target(it));
+        let mut others = Vec::from_iter(of_one.chain(of_others));
         others.retain(|other| case.pods().any(|pod| other.selects(pod)));
         let known = others.iter().filter(|other| other.scale.is_some());
         let is_shared = |pod: &&Pod| known.clone().any(|other| other.selects(pod));
@@ -36,13 +41,10 @@ impl Kind for SharedPods {
         if others.is_empty() {
             return None;
         }
-        // Two HPAs of one target set its replicas in turn.
-        let target = case.target();
-        let of_target = |hpa: &&Hpa| hpa.spec.scale_target_ref.is_same(target);
-        let decides = others.iter().any(|other| of_target(&&other.hpa));
-        let stored_hpas = stored.iter().map(|other| &other.hpa);
+        let of_one = others.iter().filter(|it| of_target(it)).map(|it| &it.hpa);
+        let decides = of_one.clone().next().is_some();
         let of_keda = std::iter::once(&case.snapshot.hpa)
-            .chain(stored_hpas.filter(of_target))
+            .chain(of_one)
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
             others: others.into_iter().cloned().collect(),
@@ -70,7 +72,10 @@ impl Kind for SharedPods {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let effect = if self.is_refused {
+        let is_corrected = about.pass.decision.corrects().is_some();
+        let effect = if self.is_refused && is_corrected {
+            ", so it cannot scale after this pass"
+        } else if self.is_refused {
             ", so it cannot scale"
         } else if self.is_one_target(about) {
             ", which scales the same target"
@@ -185,6 +190,11 @@ mod tests {
             items.last_mut().unwrap()["spec"]["scaleTargetRef"]["kind"] = json!("deployment");
             items
         };
+        let apart = {
+            let mut items = twin.clone();
+            items.last_mut().unwrap()["spec"]["minReplicas"] = json!(5);
+            items
+        };
         // The same pods in three HPAs.
         let all = |names: &[&str]| {
             let mut items = state(&[cpu()], &["50m"]);
@@ -192,6 +202,11 @@ mod tests {
                 .iter()
                 .map(|name| build::with(items[0].clone(), &json!({"metadata": {"name": name}})));
             items.extend(others.collect::<Vec<_>>());
+            items
+        };
+        let corrected = {
+            let mut items = all(&["other"]);
+            items[0]["spec"]["minReplicas"] = json!(2);
             items
         };
         // The target of the other HPA is not in the input.
@@ -229,6 +244,11 @@ mod tests {
             ("are of one target in either case", in_lower_case),
             ("are of one target", all(&["other"])),
             ("are of one target, of three", all(&["other", "third"])),
+            ("are of one target, which the other one corrects", apart),
+            (
+                "are of one target, which this one corrects first",
+                corrected,
+            ),
         ];
         insta::assert_snapshot!(table(Code::SharedPods, states), @r"
         are apart: none
@@ -293,6 +313,16 @@ mod tests {
             > Keep one HPA for the target, and give it the metrics of the others.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/other hpa/third
+        are of one target, which the other one corrects: as are of one target, in a version that scales it by both
+        are of one target, which this one corrects first: error, aside
+            1 pod belongs to this HPA and to HPA other, so it cannot scale after this pass
+            - Deployment/web: app=web.
+            - Deployment/web of HPA other: app=web.
+            - Both match web-0.
+            - The controller scales none of the HPAs whose selectors match the same pods.
+            > Keep one HPA for the target, and give it the metrics of the others.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/other
         ");
     }
 }

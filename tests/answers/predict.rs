@@ -957,6 +957,66 @@ fn pods_that_are_left_have_the_running_template() {
     }
 }
 
+/// A StatefulSet fills the gaps in its ordinals first. An added pod has the template of its ordinal, as pods that run.
+#[test]
+fn added_pods_have_the_template_of_their_ordinal() {
+    let answer = |pods: &[usize], ordinals: Value| {
+        let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"});
+        let set = json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "ordinals": ordinals,
+                "updateStrategy": {"rollingUpdate": {"partition": 2}},
+                "template": {"metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [build::requesting("app", "100m")]}}},
+        });
+        let metrics = [build::resource("cpu", &build::utilization(50))];
+        let hpa = build::hpa(&json!({"scaleTargetRef": target, "metrics": metrics}));
+        let mut items = vec![hpa, build::scale(3), build::state(&json!({})), set];
+        for name in pods.iter().map(|ordinal| format!("web-{ordinal}")) {
+            items.extend([build::pod(&name), build::pod_metrics(&name, "50m")]);
+        }
+        let input = common::read(&build::list(items)).expect("a state");
+        let typed = ["--request=cpu=200m", "--replicas=4"];
+        let assumptions = common::assumed(&typed).expect("assumptions");
+        let decision = decide(&input);
+        let snapshot = assumptions
+            .apply(input, &decision)
+            .expect("a state")
+            .0
+            .snapshot;
+        let pods = snapshot.pods.iter().map(|pod| {
+            let request = pod.containers[0].requests.get("cpu").expect("a request");
+            format!("{} {}", pod.name, request.milli_value())
+        });
+        Vec::from_iter(pods).join(", ")
+    };
+    for (pods, ordinals, expected) in [
+        (
+            &[0, 1][..],
+            json!(null),
+            "web-0 100, web-1 100, web-2 200, web-3 200",
+        ),
+        (
+            &[0, 2, 3],
+            json!(null),
+            "web-0 100, web-2 200, web-3 200, web-1 100",
+        ),
+        (
+            &[1, 2, 3],
+            json!(null),
+            "web-1 100, web-2 200, web-3 200, web-0 100",
+        ),
+        (
+            &[6, 7],
+            json!({"start": 5}),
+            "web-6 100, web-7 200, web-5 100, web-8 200",
+        ),
+    ] {
+        assert_eq!(answer(pods, ordinals), expected);
+    }
+}
+
 /// A manifest also says how its pods get its template. A partition leaves those that were made before.
 #[test]
 fn advice_follows_the_strategy_of_a_manifest() {

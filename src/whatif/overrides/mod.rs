@@ -226,8 +226,11 @@ impl Assumptions {
         let target = &was.hpa.spec.scale_target_ref;
         let running = input.surroundings.workload(target).cloned();
         let mut overrides = Vec::new();
+        // Pods that are added have the template that runs, until it changes.
+        let replicas = self.pods.scale(&mut input, decision)?;
+        let scaled = Shared::from(input.snapshot.clone());
         self.spec.apply(&mut input, &mut overrides)?;
-        requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
+        requests::set_typed(&mut input, &scaled.pods, &self.requests, &mut overrides)?;
         let known = [self.workload(&was.hpa), running.as_ref()];
         let replaced = Replacement::of(target, known.into_iter().flatten());
         if let Replacement::AllBut {
@@ -235,20 +238,15 @@ impl Assumptions {
             ordinals,
         } = replaced
         {
-            let left = leave(&mut input.snapshot, &was, partition, ordinals);
+            let left = leave(&mut input.snapshot, &scaled, partition, ordinals);
             input.surroundings.leave_behind(target, left);
         }
         let Input {
-            snapshot,
-            notes,
-            surroundings,
-            ..
+            snapshot, notes, ..
         } = &mut input;
-        let supposed = surroundings.supposed.as_ref();
         let had = self.takes_values().then(|| measured(snapshot));
-        let chosen = self
-            .pods
-            .apply(snapshot, decision, &mut overrides, notes, supposed)?;
+        overrides.extend(replicas);
+        let chosen = self.pods.apply(snapshot, decision, &mut overrides)?;
 
         let mut values = Values::of(&was, snapshot);
         for assigned in &self.values {

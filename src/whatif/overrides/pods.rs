@@ -12,11 +12,12 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::input::Input;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Ordinals, SupposedPods};
+use crate::snapshot::surroundings::Ordinals;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 use crate::whatif::MAX_PODS;
 
@@ -43,19 +44,21 @@ pub(super) enum ReplicasChange {
 
 impl ReplicasChange {
     /// Scales the target.
-    fn set(
-        self,
-        snapshot: &mut Snapshot,
-        decision: &Decision,
-        notes: &mut Vec<Note>,
-        supposed: Option<&SupposedPods>,
-    ) -> Result<Override, Error> {
+    fn set(self, input: &mut Input, decision: &Decision) -> Result<Override, Error> {
+        let Input {
+            snapshot,
+            surroundings,
+            notes,
+            ..
+        } = input;
         of_target(snapshot)?;
         // Unknown replicas are only replaced, not changed.
         let scale = snapshot.scale.as_ref().ok();
         let before = scale.map(|scale| scale.spec_replicas);
         let count = self.after(before.unwrap_or_default())?;
-        scale_to(snapshot, count, decision, notes)?;
+        let workload = surroundings.workload(&snapshot.hpa.spec.scale_target_ref);
+        let ordinals = workload.map(|it| it.ordinals.unwrap_or_default());
+        scale_to(snapshot, count, ordinals, decision, notes)?;
         let (assumed, result) = match self {
             Self::To(_) => (count.to_string(), None),
             Self::By(change) => (
@@ -63,6 +66,7 @@ impl ReplicasChange {
                 Some(Reported::Text(count.to_string())),
             ),
         };
+        let supposed = surroundings.supposed.as_ref();
         let stated = supposed.map_or(before, |pods| pods.stated);
         let observed = stated.map(|count| Reported::Text(count.to_string()));
         let is_observable = observed.is_some();
@@ -190,18 +194,23 @@ impl PodChanges {
         self.replicas.is_none() && self.states.is_empty()
     }
 
-    /// Changes the pods, and returns the assumed states by pod.
+    /// Scales the target.
+    pub(super) fn scale(
+        &self,
+        input: &mut Input,
+        decision: &Decision,
+    ) -> Result<Option<Override>, Error> {
+        let replicas = self.replicas.map(|replicas| replicas.set(input, decision));
+        replicas.transpose()
+    }
+
+    /// Changes the states of pods, and returns them by pod. The target has been scaled.
     pub(super) fn apply(
         &self,
         snapshot: &mut Snapshot,
         decision: &Decision,
         overrides: &mut Vec<Override>,
-        notes: &mut Vec<Note>,
-        supposed: Option<&SupposedPods>,
     ) -> Result<Vec<(Box<str>, State)>, Error> {
-        if let Some(replicas) = self.replicas {
-            overrides.push(replicas.set(snapshot, decision, notes, supposed)?);
-        }
         let mut chosen: Vec<(Box<str>, State)> = Vec::new();
         for (state, which) in &self.states {
             let Which::Named(name) = which else { continue };
@@ -431,7 +440,7 @@ pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> boo
 /// as a model.
 pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i32) {
     if usize::try_from(replicas).is_ok_and(|count| count <= MAX_PODS) {
-        let _ = scale_to(snapshot, replicas, decision, &mut Vec::new());
+        let _ = scale_to(snapshot, replicas, None, decision, &mut Vec::new());
     }
 }
 
@@ -464,10 +473,11 @@ pub(super) fn be_ready(pod: &mut Pod) {
     });
 }
 
-/// Scales the target to this many replicas.
+/// Scales the target to this many replicas. The ordinals are those of a known workload.
 fn scale_to(
     snapshot: &mut Snapshot,
     count: i32,
+    ordinals: Option<Ordinals>,
     decision: &Decision,
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
@@ -497,7 +507,7 @@ fn scale_to(
         let target = &snapshot.hpa.spec.scale_target_ref;
         match newest(counted.iter(), target).or_else(|| newest(pods.iter(), target)) {
             Some(model) => {
-                let names = new_names(snapshot, &pods[0], wanted - pods.len());
+                let names = new_names(snapshot, ordinals, &pods[0], wanted - pods.len());
                 add(snapshot, model, &counted, names);
             }
             None => notes.push(Note::new(format!(
@@ -621,13 +631,22 @@ fn add(
     }
 }
 
-/// Names for new pods that no pod has.
-fn new_names(snapshot: &Snapshot, model: &Pod, count: usize) -> Vec<Box<str>> {
+/// Names for new pods that no pod has. A StatefulSet first fills the gaps in its ordinals.
+fn new_names(
+    snapshot: &Snapshot,
+    ordinals: Option<Ordinals>,
+    model: &Pod,
+    count: usize,
+) -> Vec<Box<str>> {
     let target = &snapshot.hpa.spec.scale_target_ref;
     let (prefix, first) = if target.is_kind("StatefulSet") {
         let ordinal = |pod: &Shared<Pod>| Ordinals::default().place(&target.name, &pod.name);
-        let lowest = snapshot.pods.iter().filter_map(ordinal).min();
-        (format!("{}-", target.name), lowest.unwrap_or(0))
+        let lowest = || snapshot.pods.iter().filter_map(ordinal).min();
+        let stated = ordinals.map(|it| it.start.unsigned_abs().into());
+        (
+            format!("{}-", target.name),
+            stated.or_else(lowest).unwrap_or(0),
+        )
     } else {
         (format!("{}-assumed-", model.name), 1)
     };

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::Ordinals;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{is_ready, newest};
@@ -317,13 +318,13 @@ impl TargetPods {
         )
     }
 
-    /// Creates pods.
+    /// Creates pods. A StatefulSet first fills the gaps in its ordinals.
     fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
         let target = &snapshot.hpa.spec.scale_target_ref.name;
         let (infix, first) = if self.is_stateful {
-            let ordinals = snapshot.pods.iter().map(|pod| Pod::ordinal(&pod.name));
-            let highest = ordinals.flatten().max();
-            ("", highest.map_or(0, |own| own.saturating_add(1)))
+            let ordinal = |pod: &Shared<Pod>| Ordinals::default().place(target, &pod.name);
+            let lowest = snapshot.pods.iter().filter_map(ordinal).min();
+            ("", lowest.unwrap_or(0))
         } else {
             ("later-", self.made)
         };

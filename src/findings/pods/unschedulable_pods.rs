@@ -39,14 +39,16 @@ impl Kind for UnschedulablePods {
         // A pod that waits may count as unused, and so hide that it is needed. A rollout waits for its additional pods,
         // unless scaling down makes room for them.
         let placed_alone = case.without_pods(among(&pods));
-        let kept = placed_alone.proposal.map_or(usize::MAX, |proposal| {
-            usize::try_from(proposal.max(least)).unwrap_or(0)
-        });
+        let proposed = placed_alone.proposal.map(|proposal| proposal.max(least));
+        let is_corrected = case.decision.corrects().is_some();
+        let corrected = case.decision.replicas_after().filter(|_| is_corrected);
+        let left = corrected.or(proposed);
+        let kept = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(0));
         let replicas = case.decision.replicas_before().unwrap_or(i32::MAX);
         let wanted = usize::try_from(replicas).unwrap_or(0);
         let surplus = (pods.len() + placed.len()).saturating_sub(wanted);
-        let are_needed = kept > placed.len() || kept == placed.len() && surplus > 0;
-        let is_rollout = are_needed && (kept == placed.len() || surplus >= pods.len());
+        let are_needed = kept > placed.len() || surplus > 0 && kept >= placed.len().min(wanted);
+        let is_rollout = are_needed && (kept <= placed.len() || surplus >= pods.len());
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
         let said = events.filter(|it| named.contains(&it.name));
@@ -117,9 +119,13 @@ impl Kind for UnschedulablePods {
         } else {
             or_lower(about)
         };
+        let asks = match about.pass.decision.corrects() {
+            Some(_) => "the pass leaves",
+            None => "the metrics propose",
+        };
         let advice = if !self.are_needed {
-            Remedy::Nothing
-                .says("Nothing to do: the metrics propose no more pods than those with a node.")
+            let says = format!("Nothing to do: {asks} no more pods than those with a node.");
+            Remedy::Nothing.says(says)
         } else if says("max node group size reached") {
             Remedy::AddNodes.says(format!("Raise the maximum of the node group{lower}."))
         } else if says("in backoff after failed scale-up") {
@@ -422,6 +428,17 @@ mod tests {
             ("80m", 4, 10, two, "True", add),
             ("40m", 4, 10, two, "True", "Add nodes."),
             ("20m", 4, 10, two, "True", nothing),
+            // Of two additional pods, one has a node.
+            ("50m", 3, 10, one, "True", "Add nodes."),
+            ("20m", 3, 10, one, "True", nothing),
+            (
+                "80m",
+                5,
+                4,
+                one,
+                "True",
+                &*nothing.replace("metrics propose", "pass leaves"),
+            ),
         ] {
             let pods = state(&[cpu()], &[used; 5]);
             let pods = waiting.iter().fold(pods, |all, pod| unmeasured(all, pod));

@@ -336,6 +336,13 @@ fn manifests_of_another_namespace_and_a_status_are_noted() {
         let answer = predict("web", &["--hpa", "-", "-o", "json"], &text).answer();
         assert_eq!(answer["notes"], json!(expected), "{text}");
     }
+    // Another workload of the HPA's namespace leaves out both.
+    let both = text.replace("{name: web}\n", "{name: web, namespace: prod}\n");
+    let other = web_deployment("replicas: 1", "{}").replace("name: web", "name: api");
+    predict("web", &["--hpa", "-"], &(both + &other)).fails(
+        2,
+        &["standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor Deployment/web"],
+    );
 }
 
 #[test]

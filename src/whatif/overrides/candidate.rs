@@ -200,9 +200,10 @@ impl Candidate {
             .collect();
         let meant = if of_hpa.is_empty() { fitting } else { of_hpa };
         let workload = self.workload_of(target, here)?;
+        let is_alone = workload.is_none() && of_others.is_empty();
         let chosen = match (&meant[..], &self.hpas[..]) {
             ([one], _) => Some(*one),
-            ([], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
+            ([], [one]) if is_alone && here(&one.namespace) => Some(one),
             // A manifest with this name for another target is a contradiction, whatever other manifests there are.
             ([], _) => self
                 .hpas
@@ -222,7 +223,7 @@ impl Candidate {
                 .hint("keep one of them"));
             }
         };
-        if chosen.is_none() && workload.is_none() && of_others.is_empty() {
+        if chosen.is_none() && is_alone {
             return Err(self.without(target));
         }
         let rivals: Vec<&Manifest> = all_fitting

@@ -700,6 +700,9 @@ fn assumed_pods_below_a_partition_stay() {
     hpa["spec"]["scaleTargetRef"]["kind"] = "StatefulSet".into();
     let left = "StatefulSet/web leaves the pods below partition 2 as they are \
                 (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced";
+    let all = "StatefulSet/web leaves all pods as they are, below partition 2 \
+               (spec.updateStrategy.rollingUpdate.partition); those that a run adds are assumed to be like them, but \
+               from ordinal 2 on, they would get the new template";
     for (partition, start, has_running, replicas, names, expected) in [
         // 2700m of 1500m is 180 %, of 2500m 108 %, and 3600m of 3000m are 120 %.
         (0, 0, true, "3", ["web-0", "web-2"], 8),
@@ -729,8 +732,10 @@ fn assumed_pods_below_a_partition_stay() {
         let ends = [pods.first(), pods.last()].map(|pod| &*pod.expect("a pod").name);
         let answer = (ends, pass.decision.proposal);
         assert_eq!(answer, (names, Some(expected)), "{partition} {start}");
-        let is_noted = notes_of(&pass).iter().any(|note| note == left);
-        assert_eq!(is_noted, partition == 2);
+        let has_note = |text: &str| notes_of(&pass).iter().any(|note| note == text);
+        let leaves_all = replicas == "-1";
+        assert_eq!(has_note(left), partition == 2 && !leaves_all);
+        assert_eq!(has_note(all), leaves_all);
     }
 }
 

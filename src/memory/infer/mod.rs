@@ -306,12 +306,12 @@ fn running(known: &Known<'_>) -> BasisView {
     } else if let Some(since) = known.still_running_since() {
         (
             format!("has not restarted since {}", SecondsTime(since)),
-            "consecutive statuses; no current controller manager lease",
+            "consecutive statuses; no current lease of a controller manager is known",
         )
     } else {
         (
             "may have restarted at any time".to_owned(),
-            "no current controller manager lease",
+            "no current lease of a controller manager is known",
         )
     };
     BasisView::new("controller", value, source)

@@ -318,7 +318,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     );
     let since = controller(
         &format!("has not restarted since {}", SecondsTime(second(99))),
-        "consecutive statuses; no current controller manager lease",
+        "consecutive statuses; no current lease of a controller manager is known",
     );
     for (hpa, evidence, knowledge, first, last) in [
         (&whole, passes(), Knowledge::Inferred, None, &leads),
@@ -353,7 +353,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     let found = remembered(&whole, &Evidence::default(), second(115));
     let unknown = controller(
         "may have restarted at any time",
-        "no current controller manager lease",
+        "no current lease of a controller manager is known",
     );
     assert_eq!(found.grounds.last(), Some(&unknown));
 }

@@ -233,6 +233,7 @@ impl Assumptions {
         requests::set_typed(&mut input, &scaled.pods, &self.requests, &mut overrides)?;
         let known = [self.workload(&was.hpa), running.as_ref()];
         let replaced = Replacement::of(target, known.into_iter().flatten());
+        let mut leaves_all = false;
         if let Replacement::AllBut {
             partition,
             ordinals,
@@ -240,6 +241,7 @@ impl Assumptions {
         {
             let left = leave(&mut input.snapshot, &scaled, partition, ordinals);
             input.surroundings.leave_behind(target, left);
+            leaves_all = left == scaled.target_pods().count();
         }
         let Input {
             snapshot, notes, ..
@@ -284,7 +286,7 @@ impl Assumptions {
         }
         for note in &mut input.notes {
             if let Subject::RolloutFirst { target } = &note.subject {
-                note.text = requests::rollout_first(target, replaced, is_supposed);
+                note.text = requests::rollout_first(target, replaced, leaves_all, is_supposed);
             }
         }
         input.keep_observed(&was);

@@ -341,16 +341,29 @@ pub(super) fn set_requests(
 
 /// Notes that a rollout of a target comes first, in a rolling update unless something else is known.
 pub(super) fn replace_first(target: String, notes: &mut Vec<Note>) {
-    let text = rollout_first(&target, Replacement::Rolling, false);
+    let text = rollout_first(&target, Replacement::Rolling, false, false);
     let note = Note::about(Subject::RolloutFirst { target }, text);
     if !notes.contains(&note) {
         notes.push(note);
     }
 }
 
-/// Returns the text for what has to happen before the answer applies. Of assumed pods, nothing is observed.
-pub(super) fn rollout_first(target: &str, how: Replacement, are_assumed: bool) -> String {
+/// Returns the text for what has to happen before the answer applies, or that a partition leaves all pods. Of assumed
+/// pods, nothing is observed.
+pub(super) fn rollout_first(
+    target: &str,
+    how: Replacement,
+    leaves_all: bool,
+    are_assumed: bool,
+) -> String {
     let first = match how {
+        Replacement::AllBut { partition, .. } if leaves_all => {
+            return format!(
+                "{target} leaves all pods as they are, below partition {partition} \
+                 (spec.updateStrategy.rollingUpdate.partition); those that a run adds are assumed to be like them, but \
+                 from ordinal {partition} on, they would get the new template"
+            );
+        }
         Replacement::Rolling => {
             format!("a rollout of {target} has to replace the pods first")
         }

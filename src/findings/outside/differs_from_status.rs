@@ -45,6 +45,8 @@ impl Kind for DiffersFromStatus {
         };
         // A pass that scales leaves the earlier values in its status.
         let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
+        let range = pass.outlook.range(case.decision);
+        let is_certain = range.is_some_and(|range| range.is_only(now));
         let is_comparable = last != now
             && pass.input.observed_replicas().is_none()
             && stood_still
@@ -54,7 +56,7 @@ impl Kind for DiffersFromStatus {
             && !hpa.written.by_us
             && hpa.written.spec.is_none_or(|it| it <= written)
             && pass.input.lapsed_lease().is_none()
-            && !pass.depends_on_history();
+            && is_certain;
         if !is_comparable {
             return None;
         }

@@ -651,6 +651,11 @@ fn a_total_within_its_tolerance_needs_no_pods() {
         let flags = ["-o", "json", "--save", &file];
         let live = explain_as(&Server::start(cluster), "bob", &flags);
         let saved = run(program().args(["explain", NAME, "-f", &file, "-o", "json"]));
+        // Other values may need the pods.
+        let changes = run(program().args(["predict", NAME, "-f", &file, "-o", "json"]));
+        let error = &changes.json()["thresholds"][0]["error"];
+        let unknown = "the pods of the target are unknown: you are not allowed to read them";
+        assert_eq!(*error, unknown);
         [live, saved].map(|ran| (ran.code, ran.json()["outcome"].clone()))
     };
     for (code, outcome) in explain("7") {

@@ -1,6 +1,7 @@
 //! A metric that is set to one value after the other, to see what a pass makes of each.
 
 use super::metric::{Metric, PodPart, Spread, failure_of};
+use super::pods::check_read;
 use super::samples::{change, samples};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -39,6 +40,9 @@ impl Dial {
         let specs = &snapshot.hpa.spec.metrics;
         let metric = Metric::of(snapshot, index, &specs[index].part(container))?;
         let (own, id) = (&metric.spec, metric.spec.id());
+        if own.needs_pods() {
+            check_read(snapshot)?;
+        }
         let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())
             .filter(|place| *place != index && is_same(&specs[*place]))

@@ -323,10 +323,7 @@ pub(super) fn matched(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
 
 /// Returns the selector of the target's pods, if these are known.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
-    if snapshot.pods_unread.is_some() {
-        let message = "the pods of the target are unknown: you are not allowed to read them";
-        return Err(Error::failed(message));
-    }
+    check_read(snapshot)?;
     match snapshot.selector() {
         Ok(selector) if selector.as_str().is_empty() => {
             Err(unknown_pods("the target's scale is missing a selector"))
@@ -338,6 +335,15 @@ pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(unknown_pods(e)),
         Err(e) => Err(unknown_pods(&e.lacking().unwrap_or_default()).hint(WITHOUT_PODS)),
     }
+}
+
+/// Checks that the pods were read.
+pub(super) fn check_read(snapshot: &Snapshot) -> Result<(), Error> {
+    if snapshot.pods_unread.is_none() {
+        return Ok(());
+    }
+    let message = "the pods of the target are unknown: you are not allowed to read them";
+    Err(Error::failed(message))
 }
 
 /// Returns the error for a target whose selector is unknown.

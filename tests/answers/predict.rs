@@ -1327,6 +1327,11 @@ fn why_no_pod_can_have_a_value_is_said() {
             "cpu in side: the pods of the target are unknown: you are not allowed to read them"
         )
     );
+    // Metrics that need no pods still depend on the replicas.
+    let mut unread = several();
+    refuse(&mut unread.snapshot);
+    let scaled = predict(&unread, ["--replicas=6"]).expect("an answer");
+    assert_eq!(scaled.replicas_before(), Some(6));
 }
 
 /// The spec may have a metric several times.

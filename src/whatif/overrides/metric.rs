@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
 use super::named::Meant;
-use super::pods::{WITHOUT_PODS, known_selector};
+use super::pods::{WITHOUT_PODS, check_read, known_selector};
 use super::samples::{change, failure, fill, is_running, samples};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::Selector;
@@ -217,7 +217,8 @@ impl Metric {
         if !samples(snapshot, index, spec).is_empty() {
             return Ok(());
         }
-        let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
+        let known = check_read(snapshot).and_then(|()| known_selector(snapshot));
+        let selector = known.map_err(|e| e.within(&self.label))?;
         let was = snapshot.metrics[index].clone();
         self.fill(snapshot, |pod| {
             is_running(pod)

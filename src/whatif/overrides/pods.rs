@@ -51,7 +51,7 @@ impl ReplicasChange {
             notes,
             ..
         } = input;
-        of_target(snapshot)?;
+        known_selector(snapshot)?;
         // Unknown replicas are only replaced, not changed.
         let scale = snapshot.scale.as_ref().ok();
         let before = scale.map(|scale| scale.spec_replicas);
@@ -311,6 +311,7 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
 
 /// The pods that the selector of the target matches, by name: the controller counts them all.
 pub(super) fn matched(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
+    check_read(snapshot)?;
     let selector = known_selector(snapshot)?;
     let mut pods: Vec<&Shared<Pod>> = snapshot
         .pods
@@ -321,9 +322,8 @@ pub(super) fn matched(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
     Ok(pods)
 }
 
-/// Returns the selector of the target's pods, if these are known.
+/// Returns the selector of the target's pods.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
-    check_read(snapshot)?;
     match snapshot.selector() {
         Ok(selector) if selector.as_str().is_empty() => {
             Err(unknown_pods("the target's scale is missing a selector"))
@@ -479,8 +479,26 @@ pub(super) fn be_ready(pod: &mut Pod) {
     });
 }
 
-/// Scales the target to this many replicas. The ordinals are those of a known workload.
+/// Scales the target to this many replicas, with its pods if they are known. The ordinals are those of a known workload.
 fn scale_to(
+    snapshot: &mut Snapshot,
+    count: i32,
+    ordinals: Option<Ordinals>,
+    decision: &Decision,
+    notes: &mut Vec<Note>,
+) -> Result<(), Error> {
+    if snapshot.pods_unread.is_none() {
+        scale_pods(snapshot, count, ordinals, decision, notes)?;
+    }
+    snapshot.set_replicas(count);
+    if let Ok(scale) = &mut snapshot.scale {
+        scale.status_replicas = count;
+    }
+    Ok(())
+}
+
+/// Gives the target this many pods.
+fn scale_pods(
     snapshot: &mut Snapshot,
     count: i32,
     ordinals: Option<Ordinals>,
@@ -521,10 +539,6 @@ fn scale_to(
                 numbers::count(count, "replica")
             ))),
         }
-    }
-    snapshot.set_replicas(count);
-    if let Ok(scale) = &mut snapshot.scale {
-        scale.status_replicas = count;
     }
     Ok(())
 }

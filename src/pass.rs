@@ -138,17 +138,19 @@ impl Pass {
 
     /// Whether the replicas after the pass, or their range, depend on unknown history.
     pub fn depends_on_history(&self) -> bool {
+        let elsewhen = self.elsewhen.as_deref();
+        self.remembered.is_open() && self.differs_by_history()
+            || elsewhen.is_some_and(Self::depends_on_history)
+    }
+
+    /// Whether a known history would narrow the range, or any possible one shift it.
+    fn differs_by_history(&self) -> bool {
         let snapshot = &self.input.snapshot;
         let likely = self.range_with(self.remembered.likely.clone());
+        let outlook = Outlook::new(snapshot, &self.remembered, &self.decision);
         let memories = outlook::memories(snapshot, &self.remembered, &self.decision);
         let mut ranges = memories.into_iter().map(|it| self.range_with(it));
-        let outlook = Outlook::new(snapshot, &self.remembered, &self.decision);
-        outlook.range(&self.decision) != likely
-            || ranges.any(|range| range != likely)
-            || self
-                .elsewhen
-                .as_deref()
-                .is_some_and(Self::depends_on_history)
+        outlook.range(&self.decision) != likely || ranges.any(|range| range != likely)
     }
 
     /// Returns the replicas after the pass with this history, over everything else that is unknown.

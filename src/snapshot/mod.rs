@@ -58,7 +58,7 @@ pub struct Snapshot {
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
-    /// The reason why the pods are unknown, if they are: there are none in the list then.
+    /// The reason why the pods are unknown, if they are; the list of them is empty then.
     pub pods_unread: Option<UnreadCause>,
     /// The answer of the resource metrics API for the target's selector.
     pub pod_metrics: Vec<Shared<PodMetrics>>,

@@ -296,7 +296,7 @@ fn a_memory_within_bounds_is_not_called_unknown() {
     assert_eq!(against(without_status), unknown);
 }
 
-/// A known history would not narrow what only an unread metric leaves open. If each alone leaves it open, both are named.
+/// A known history would not narrow a range that comes from an unread metric. If each alone widens it, both are named.
 #[test]
 fn a_history_is_no_concern_if_it_does_not_widen_the_range() {
     let denied = |input: String| {
